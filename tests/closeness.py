@@ -1,12 +1,12 @@
-"""Equality but for rounding, on every machine."""
+"""Comparison of floating-point results across machines."""
 
 import numpy as np
 
 
 def assert_close(actual, expected, rtol=1e-7):
-    """Each number is within ``rtol`` of the greatest; a sum that cancels is small by itself.
+    """Assert that each number differs by at most ``rtol`` times the largest one.
 
-    How a processor and its BLAS round differs from machine to machine.
+    Rounding depends on the processor and its BLAS; a sum that cancels may be small itself.
     """
     atol = rtol * np.max(np.abs(expected), initial=0.0)
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)

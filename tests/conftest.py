@@ -1,4 +1,4 @@
-"""Settings of the whole suite."""
+"""Configuration of the whole test suite."""
 
 import signal
 import sys
@@ -17,10 +17,10 @@ settings.register_profile(
 )
 settings.load_profile("aggro")
 
-# A suite that was started in the background inherits that Ctrl-C is ignored. The tests of
-# interrupts, and the processes they start, need it to count.
+# A process started in the background ignores Ctrl-C and passes this on to its children.
+# The tests of interrupts need the default handler.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Modules of one folder that tests of another share.
+# Support modules that tests of several folders import.
 sys.path += [str(Path(__file__).parent / folder) for folder in ("core", "estimators")]

@@ -1,4 +1,4 @@
-"""What the tests of all estimators share: one of each kind, data for it, all that it knows."""
+"""Shared by the tests of all estimators: instances, data, and complete fitted states."""
 
 import dataclasses
 
@@ -37,15 +37,15 @@ KERNELS = (aggro.KernelPassiveAggressiveClassifier, aggro.KernelPassiveAggressiv
 
 
 def targets_for(cls):
-    """Targets that an estimator of this class can learn."""
+    """Return targets that an estimator of this class can learn."""
     return VALUES if cls in REGRESSORS else CLASSES
 
 
 def knowledge(model):
-    """All that an estimator is and knows, parameters included, to be compared bit for bit."""
+    """Return the complete state of an estimator, parameters included, for exact comparison."""
     known = {name: _plain(value) for name, value in vars(model).items() if name != "_fitted"}
     if hasattr(model, "_learner"):
-        aside = ("learner", "parameters")  # which only remember what the learner's settings are
+        aside = ("learner", "parameters")  # copies of the learner's settings
         fitted = getattr(model, "_fitted", None)
         if dataclasses.is_dataclass(fitted):
             known |= {k: _plain(v) for k, v in vars(fitted).items() if k not in aside}
@@ -77,10 +77,10 @@ def _plain(value):
 
 
 def sklearn_pa(kind, rule, C, **common):
-    """scikit-learn's Classifier or Regressor by the rule "pa1" or "pa2", however it is spelled."""
+    """Return scikit-learn's estimator for "pa1" or "pa2", whatever its version calls it."""
     version = tuple(map(int, sklearn.__version__.split(".")[:2]))
     loss = {"Classifier": "hinge", "Regressor": "epsilon_insensitive"}[kind]
-    if version < (1, 8):  # there SGD has no C of its own
+    if version < (1, 8):  # SGD has no parameter for C yet
         named = loss if rule == "pa1" else f"squared_{loss}"
         return getattr(linear_model, f"PassiveAggressive{kind}")(C=C, loss=named, **common)
     sgd = {"loss": loss, "learning_rate": rule, "eta0": C, "penalty": None}

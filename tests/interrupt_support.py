@@ -1,4 +1,4 @@
-"""What the tests of interrupts share: rows, a call without end, signals, what a stream knows."""
+"""Shared by the tests of interrupts: rows, a call of many minutes, signals, stream states."""
 
 import itertools
 import linecache
@@ -17,12 +17,12 @@ FOREVER = np.tile(np.arange(ROWS), 3000)  # one call that takes far longer than 
 
 
 class Stop(Exception):
-    """What a handler raises."""
+    """Raised by a signal handler."""
 
 
 @contextmanager
 def alarm(handler, first, then=0.0):
-    """Send a signal after some seconds, perhaps again each time it was handled."""
+    """Send a signal after ``first`` seconds, and again ``then`` seconds after each handler."""
 
     def handle(*_):
         try:
@@ -49,10 +49,10 @@ def _line_of(frame):
 
 @contextmanager
 def stopping_at_line(number, files=("aggro",)):
-    """Raise Stop when so many lines of the library have run, as a handler might.
+    """Raise Stop after ``number`` lines of the library, as a signal handler might.
 
-    Lines of ``with`` are left out: leaving the block is traced as one more of them, before the lock
-    is given back, and no handler runs there.
+    Lines of ``with`` are skipped: leaving the block is traced as one of them before the lock is
+    released, but no signal handler runs there.
     """
     left = itertools.count(number, -1)
 

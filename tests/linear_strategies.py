@@ -1,4 +1,4 @@
-"""Hypothesis strategies: any variant of the linear learner with data to learn from."""
+"""Hypothesis strategies: variants of the linear learner, with data."""
 
 from dataclasses import replace
 
@@ -11,14 +11,14 @@ from linear_support import (
     NUMBER_LOSSES,
     make_learner,
     make_problem,
-    teach,
+    train,
 )
 
 from aggro.settings import Settings, are_compatible
 
 
 class Variant:
-    """Settings, data and a learner for them."""
+    """Settings, with data that they can learn."""
 
     def __init__(self, settings, outputs, seed, n, d):
         self.settings, self.outputs, self.seed = settings, outputs, seed
@@ -32,9 +32,9 @@ class Variant:
         settings = replace(self.settings, **changes)
         return make_learner(settings, self.X.shape[1], self.outputs, dtype, seed=3)
 
-    def taught(self, X=None, y=None, weights=None, dtype=np.float64, **changes):
+    def trained(self, X=None, y=None, weights=None, dtype=np.float64, **changes):
         X, y = self.X if X is None else X, self.y if y is None else y
-        return teach(self.learner(dtype, **changes), X, y, weights)
+        return train(self.learner(dtype, **changes), X, y, weights)
 
 
 NAMES = ("fit_intercept", "metric", "class_mean", "trigger", "queue", "batch_size", "average")
@@ -43,7 +43,7 @@ DRAWN = {"C": (0.05, 0.5, 3.0), **{name: AXES[name] for name in NAMES}}
 
 @st.composite
 def variants(draw, cases=tuple(CASES), losses=range(4), n=30, d=6, **fixed):
-    """Any point on the axes, those in ``fixed`` held."""
+    """Draw a value for each axis, except those given in ``fixed``."""
     task, outputs, multiclass = CASES[draw(st.sampled_from(list(cases)))]
     names = NUMBER_LOSSES if task == "regression" else CLASS_LOSSES
     choice = {name: draw(st.sampled_from(values)) for name, values in DRAWN.items()} | fixed

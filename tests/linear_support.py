@@ -1,4 +1,4 @@
-"""What the tests of the linear learner share: problems, learners, storages, fingerprints."""
+"""Shared by the tests of the linear learner: problems, learners, storage formats, states."""
 
 import copy
 import functools
@@ -30,7 +30,7 @@ CASES = {
     "regressions": ("regression", 3, "support"),
 }
 STORAGES = ("dense", "csr32", "csr64")
-SHAPES = [  # one of each kind of table that a model may have
+SHAPES = [  # one of each kind of weight table
     {},
     {"metric": "diagonal"},
     {"metric": "full"},
@@ -42,7 +42,7 @@ SHAPES = [  # one of each kind of table that a model may have
 
 
 def stored(X, storage="dense", dtype=np.float64):
-    """The same matrix, dense or CSR."""
+    """Return the matrix in a storage format: dense or CSR."""
     X = np.ascontiguousarray(X, dtype=dtype)
     if storage == "dense":
         return X
@@ -53,9 +53,9 @@ def stored(X, storage="dense", dtype=np.float64):
 
 
 def make_problem(task, outputs, rng, n=40, d=7, density=0.6, noise=0.5):
-    """Noisy linear data: X and labels 0..K-1, -1/+1 indicators or numbers."""
+    """Return noisy linear data: X, and labels 0..K-1, -1/+1 indicators or numbers."""
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
-    X[n // 3] = 0  # an absent example
+    X[n // 3] = 0  # a row of zeros
     S = X @ rng.standard_normal((outputs, d)).T + noise * rng.standard_normal((n, outputs))
     if task == "binary":
         return X, (S[:, 0] > 0.3).astype(np.int64)
@@ -68,8 +68,8 @@ def make_learner(settings, features, outputs, dtype=np.float64, seed=0):
     return Learner(settings, features, 2 if settings.task == "binary" else outputs, dtype, seed)
 
 
-def teach(learner, X, y, weights=None, order=None):
-    """Learn rows by label or by value, as the task asks."""
+def train(learner, X, y, weights=None, order=None):
+    """Learn rows with labels or values, depending on the task."""
     y = np.asarray(y)
     if learner.settings.task in ("binary", "multiclass"):
         target = {"labels": y.astype(np.int64)}
@@ -82,43 +82,45 @@ def teach(learner, X, y, weights=None, order=None):
 
 
 def trained(X, y, outputs=1, weights=None, storage="dense", dtype=np.float64, **settings):
-    """A learner that has seen X and y once."""
+    """Return a learner that has learned X and y in one pass."""
     learner = make_learner(Settings(**settings), X.shape[1], outputs, dtype)
-    return teach(learner, stored(X, storage, dtype), y, weights)
+    return train(learner, stored(X, storage, dtype), y, weights)
 
 
-def twin_of(settings, features, outputs):
-    """The same variant in plain NumPy."""
+def reference_of(settings, features, outputs):
+    """Return the NumPy reference for these settings."""
     known = settings.__dataclass_fields__.keys() & ReferenceLearner.__dataclass_fields__.keys()
     axes = {name: getattr(settings, name) for name in known}
     axes["memory"] = memory_of(settings)
     return ReferenceLearner(n_features=features, n_outputs=outputs, **axes)
 
 
-def twin_targets(task, y):
+def reference_targets(task, y):
     return 2 * np.asarray(y) - 1 if task == "binary" else np.asarray(y)
 
 
-def teach_twin(twin, X, y, weights):
-    """Let the twin learn a stream; return its mistakes, counted as the learner counts them."""
-    targets, joint = twin_targets(twin.task, y), 0
-    if twin.task == "regression" and twin.n_outputs == 1:
+def train_reference(reference, X, y, weights):
+    """Train the reference; return its mistakes, counted as the learner counts them."""
+    targets, joint = reference_targets(reference.task, y), 0
+    if reference.task == "regression" and reference.n_outputs == 1:
         targets = targets[:, 0]
-    for some in batches(weights, twin.batch_size):
-        scaler = copy.deepcopy(twin.scaler)
-        rows = twin._rows([scaler.learn(row) for row in X[some]])
-        scores = np.hstack([rows @ group.predictor().T for group in twin.groups])
-        if twin.task == "multilabel":
+    for some in batches(weights, reference.batch_size):
+        scaler = copy.deepcopy(reference.scaler)
+        rows = reference._rows([scaler.learn(row) for row in X[some]])
+        scores = np.hstack([rows @ group.predictor().T for group in reference.groups])
+        if reference.task == "multilabel":
             joint += int(np.any((scores > 0) != (targets[some] > 0), axis=1).sum())
-        elif twin.task == "multiclass" and twin.multiclass == "ovr":
+        elif reference.task == "multiclass" and reference.multiclass == "ovr":
             joint += int((scores.argmax(axis=1) != targets[some]).sum())
-        twin.learn_batch(X[some], targets[some], weights[some])
-    votes = twin.task == "multilabel" or (twin.task == "multiclass" and not twin.coupled)
-    return joint if votes else twin.n_mistakes
+        reference.learn_batch(X[some], targets[some], weights[some])
+    votes = reference.task == "multilabel" or (
+        reference.task == "multiclass" and not reference.coupled
+    )
+    return joint if votes else reference.n_mistakes
 
 
 def covering_rows(axes, strength, allowed, rng, candidates=20):
-    """Rows that show every allowed combination of values of ``strength`` axes at least once."""
+    """Return a covering array: rows with every allowed combination of ``strength`` axes."""
     names = list(axes)
     todo = {
         tuple(zip(group, values, strict=True))
@@ -150,7 +152,7 @@ def covering_rows(axes, strength, allowed, rng, candidates=20):
 
 
 def same_state(a, b):
-    """True if two learners hold exactly the same numbers."""
+    """Return True if the states of two learners are bitwise equal."""
     one, two = a.state(), b.state()
     return one.keys() == two.keys() and all(
         one[name].tobytes() == two[name].tobytes() for name in one
@@ -158,7 +160,7 @@ def same_state(a, b):
 
 
 def fingerprint(estimator):
-    """All that an estimator knows, to be compared before and after."""
+    """Return the complete state of an estimator, to compare it before and after a call."""
     if not hasattr(estimator, "_learner"):
         return sorted(vars(estimator))
     state = {name: array.tobytes() for name, array in estimator._learner.state().items()}
@@ -177,7 +179,7 @@ def fingerprint(estimator):
     )
 
 
-# Values of an axis besides its default, where its kind does not list them.
+# Values to test besides the default, for axes whose kind does not list its values.
 SAMPLES = {
     "class_mean": (0.3,),
     "queue": (3,),
@@ -186,7 +188,7 @@ SAMPLES = {
     "intercept_scaling": ("auto", 0.3),
     "forgetting": (0.05,),
 }
-# Axes that are covered in another way: by cases and numbers of losses, or by tests of their own.
+# Axes that are covered by CASES, by the index of the loss, or by separate tests.
 ELSEWHERE = {
     "loss",
     "multiclass",
@@ -201,7 +203,7 @@ ELSEWHERE = {
 
 
 def values_of(name):
-    """Values of an axis that the tests combine, the default first: all words, some numbers."""
+    """Return the values of an axis to combine: the default, all words and some numbers."""
     kind, default = table.AXES[name].kind, table.DEFAULTS[name]
     words = tuple(word for word in getattr(kind, "words", ()) if word != "auto")
     flags = (True, False) if isinstance(kind, Flag) else ()
@@ -210,7 +212,7 @@ def values_of(name):
     return tuple(values)
 
 
-# Every axis of the linear learner and how its rows are given; a case is a task with its outputs.
+# Every axis of the linear learner, and the storage of its rows; a case is a task and its outputs.
 ADAPTIVE_AXES = {
     "case": tuple(CASES),
     "loss": (0, 1, 2, 3),
@@ -219,12 +221,12 @@ ADAPTIVE_AXES = {
     "storage": STORAGES,
     "dtype": ("float64", "float32"),
 }
-AXES = {k: v for k, v in ADAPTIVE_AXES.items() if k != "relative_epsilon"}  # for numbers alone
+AXES = {k: v for k, v in ADAPTIVE_AXES.items() if k != "relative_epsilon"}  # for regression only
 PLAIN = {name: AXES[name][0] for name in AXES if name not in ("case", "loss", "storage", "dtype")}
 
 
 def settings_of(row):
-    """Settings and number of outputs of a point on the axes."""
+    """Return the settings and the number of outputs for one value of each axis."""
     task, outputs, multiclass = CASES[row["case"]]
     names = (NUMBER_LOSSES if task == "regression" else CLASS_LOSSES)[row["loss"]]
     axes = {name: row[name] for name in row.keys() & Settings.__dataclass_fields__.keys()}
@@ -233,7 +235,7 @@ def settings_of(row):
 
 
 def allowed(part):
-    """False for the combinations that make no sense, and are refused."""
+    """Return whether a combination of values is valid."""
     if part.get("metric") == "full" and part.get("forgetting", 0) > 0:
         return False
     if part.get("metric") == "newton" and part.get("loss") == CLASS_LOSSES.index("hard"):
@@ -246,5 +248,5 @@ def allowed(part):
 
 @functools.cache
 def cover():
-    """Points on the axes that show every allowed triple of values."""
+    """Return rows that cover every allowed triple of values."""
     return covering_rows(AXES, 3, allowed, np.random.default_rng(5))

@@ -1,4 +1,4 @@
-"""What the tests of probabilities share: settings, rows whose truth is known, a comparison."""
+"""Shared by the tests of probabilities: settings, and data with known probabilities."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ RECOMMENDED = {"C": "auto", "metric": "diagonal", "average": "auto"}
 
 
 def updated(calibrator, outcomes, weights, scores, centres):
-    """Return a calibrator with the scores of rows and of the reference row beside each."""
+    """Return a calibrator updated with the scores of rows and of their reference rows."""
     return calibrator.update(np.stack([scores, centres], axis=1), outcomes, weights)
 
 
@@ -31,7 +31,7 @@ def known_truth(rows=6000, classes=2, seed=0):
 
 
 def same_state(one, other):
-    """Tell whether two learners are alike to the last bit."""
+    """Return True if the states of two learners are bitwise equal."""
     if hasattr(one, "learners"):
         return all(map(same_state, one.learners, other.learners))
     return all(

@@ -1,4 +1,4 @@
-"""Mini-batches in single precision whose rows depend on each other: as in double precision."""
+"""Mini-batches of linearly dependent rows: single precision agrees with double precision."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from aggro import PassiveAggressiveClassifier
 
 
 def rows(features, seed):
-    """More rows than features in each batch, and labels that contradict each other."""
+    """Return batches with more rows than features, and contradictory labels."""
     random = np.random.default_rng(seed)
     y = random.integers(0, 2, 400)
     X = random.normal(size=(400, features))
@@ -19,7 +19,7 @@ def rows(features, seed):
 @pytest.mark.parametrize("features", [1, 2, 3])
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "full"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
-def test_hard_batches_of_dependent_rows(kind, metric, features, size):
+def test_hard_batches_of_dependent_rows_agree_with_double_precision(kind, metric, features, size):
     params = {"loss": "hard", "batch_size": size, "metric": metric, "fit_intercept": False}
     params |= {"shuffle": False, "max_iter": 1, "tol": None, "average": False}
     for seed in range(5):
@@ -35,8 +35,8 @@ def test_hard_batches_of_dependent_rows(kind, metric, features, size):
 @pytest.mark.parametrize("loss", ["hard", "least_squares"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("multiclass", ["support", "ovr"])
-def test_rows_that_depend_on_each_other_and_agree_are_met(loss, classes, multiclass):
-    """Whether constraints contradict each other is not told by the rounding of the scores."""
+def test_consistent_dependent_rows_are_satisfied(loss, classes, multiclass):
+    """Rounding errors of the scores are not mistaken for contradictory constraints."""
     if (loss, multiclass) == ("least_squares", "support") and classes > 2:
         pytest.skip("support classes have no least squares")
     for seed in range(20):
@@ -47,7 +47,7 @@ def test_rows_that_depend_on_each_other_and_agree_are_met(loss, classes, multicl
             loss=loss, C=np.inf, batch_size=8, average=False, multiclass=multiclass
         )
         model.partial_fit(X[:32], labels, classes=np.arange(classes))
-        model.partial_fit(X[32:], np.zeros(8, int))  # any intercept of its own meets all of them
+        model.partial_fit(X[32:], np.zeros(8, int))  # an intercept alone satisfies all of them
         scores = model.decision_function(X[32:]).reshape(8, -1)
         if classes == 2:
             margins = -scores
@@ -60,15 +60,15 @@ def test_rows_that_depend_on_each_other_and_agree_are_met(loss, classes, multicl
 
 
 @pytest.mark.parametrize("apart", [1.0, 0.1, 1e-2, 1e-3, 1e-4])
-def test_rows_that_almost_contradict_each_other_are_met(apart):
-    """Long steps that cancel leave their rounding in the scores: that is no contradiction."""
+def test_nearly_contradictory_rows_are_satisfied(apart):
+    """Large steps that cancel leave rounding errors in the scores, but no contradiction."""
     y = np.array([1, 0, 3, 2, 1, 2, 3, 0])
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = np.ones((8, 9))
         X[:, 1:] = rng.standard_normal((8, 8)) * (rng.random((8, 8)) < 0.4)
         X[:3, 1:] = 0.0
-        X[:3, 1] = 0.0, apart, -0.236  # on one line, where each class has its part
+        X[:3, 1] = 0.0, apart, -0.236  # on one line, separable by class
         X[3:, 2] += 1.0  # the others are not on it
         model = PassiveAggressiveClassifier(loss="hard", batch_size=8, average=False)
         scores = model.partial_fit(X, y).decision_function(X)

@@ -1,8 +1,8 @@
-"""The theorems that hold, on the compiled learner: against any comparator u."""
+"""Loss bounds of the papers, checked on the compiled learner for a comparator u."""
 
 import numpy as np
 import pytest
-from linear_support import make_learner, teach
+from linear_support import make_learner, train
 
 from aggro.settings import Settings
 
@@ -26,7 +26,7 @@ def classes(flip):
 
 
 def hinge(U, X, y):
-    """The loss of a comparator."""
+    """Return the losses of a comparator."""
     if U.ndim == 1:
         return np.maximum(0, 1 - (2 * y - 1) * (X @ U))
     s = X @ U.T
@@ -40,12 +40,12 @@ def new(task, outputs=1, **axes):
 
 
 def progressive_loss(learner, X, y, rounds=1):
-    """The loss before each step, one example after another."""
+    """Learn one example at a time; return the loss before each step."""
     losses = []
     for _ in range(rounds):
         for k in range(len(y)):
             before = learner.progress.loss
-            teach(learner, X[k : k + 1], y[k : k + 1])
+            train(learner, X[k : k + 1], y[k : k + 1])
             losses.append(learner.progress.loss - before)
     return np.array(losses)
 
@@ -58,7 +58,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("task", "outputs", "multiclass", "factor", "data"), FORMS)
-def test_hard_rule_on_separable_data(task, outputs, multiclass, factor, data):
+def test_hard_rule_on_separable_data_satisfies_its_bounds(task, outputs, multiclass, factor, data):
     """M <= sum l^2 <= f R^2 |u|^2, over any number of passes, when u separates with margin 1."""
     X, y, u = data(0.0)
     while hinge(u, X, y).max() > 0:
@@ -72,7 +72,7 @@ def test_hard_rule_on_separable_data(task, outputs, multiclass, factor, data):
 @pytest.mark.parametrize(("task", "outputs", "multiclass", "factor", "data"), FORMS)
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @pytest.mark.parametrize("flip", [0.0, 0.2])
-def test_soft_rules_on_any_data(task, outputs, multiclass, factor, data, C, flip):
+def test_soft_rules_satisfy_their_bounds(task, outputs, multiclass, factor, data, C, flip):
     """Mistakes of kind I, squared losses of kind II; f = 1, or 2 for several classes.
 
     M <= max(fR^2, 1/C)(|u|^2 + 2C sum l*) and sum l^2 <= (fR^2 + 1/2C)(|u|^2 + 2C sum l*^2).
@@ -89,7 +89,7 @@ def test_soft_rules_on_any_data(task, outputs, multiclass, factor, data, C, flip
         assert squares <= (R2 + 1 / (2 * C)) * (norm + 2 * C * np.sum(star**2))
 
 
-def test_rows_of_norm_one():
+def test_rows_of_unit_norm_satisfy_the_relative_bounds():
     """sqrt(sum l^2) <= |u| + 2 sqrt(sum l*^2); SPA: L <= L* + sqrt(2 R^2 U^2 + 2 L*^2)."""
     X, y, u = binary(0.2)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -105,13 +105,13 @@ def test_rows_of_norm_one():
 
 
 @pytest.mark.parametrize("loss", ["hard", "hinge", "squared_hinge"])
-def test_progress_towards_any_u(loss):
+def test_each_step_makes_the_required_progress_towards_u(loss):
     """|w-u|^2 - |w'-u|^2 >= tau(2l - tau n - 2l*)."""
     X, y, u = binary(0.1)
     learner = new("binary", loss=loss, C=0.3)
     for x, label in zip(X, y, strict=True):
         w, sign, n = learner.coef()[0].copy(), 2 * label - 1, x @ x
-        teach(learner, x[None], np.array([label]))
+        train(learner, x[None], np.array([label]))
         after = learner.coef()[0]
         tau, l_t = sign * ((after - w) @ x) / n, max(0.0, 1 - sign * (w @ x))
         for v in (0 * u, u, 5 * u, rng.normal(size=D)):
@@ -121,7 +121,7 @@ def test_progress_towards_any_u(loss):
 
 
 @pytest.mark.parametrize("C", [0.1, 2.0])
-def test_regression(C):
+def test_regression_satisfies_its_bounds(C):
     """sum l^2 <= (R^2 + 1/2C)(|u|^2 + 2C sum l*^2); hard, realisable: sum l^2 <= R^2 |u|^2."""
     u, X = rng.normal(size=D), rng.normal(size=(N, D))
     R2 = np.max(np.sum(X**2, axis=1))
@@ -137,7 +137,7 @@ def test_regression(C):
     )
 
 
-def test_support_classes_move_far_enough():
+def test_support_class_steps_have_the_required_length():
     """Hard SPA: |W' - W|^2 >= l^2 / 2n, and no nearer to U than that."""
     X, y, U = classes(0.0)
     while hinge(U, X, y).max() > 0:
@@ -145,7 +145,7 @@ def test_support_classes_move_far_enough():
     learner = new("multiclass", K, loss="hard")
     for k in range(len(y)):
         W, before = np.array(learner.coef()), learner.progress.loss
-        teach(learner, X[k : k + 1], y[k : k + 1])
+        train(learner, X[k : k + 1], y[k : k + 1])
         loss, moved = learner.progress.loss - before, np.sum((learner.coef() - W) ** 2)
         gained = np.sum((W - U) ** 2) - np.sum((learner.coef() - U) ** 2)
         noise = 1e-9 * np.sum(U**2)
@@ -153,14 +153,14 @@ def test_support_classes_move_far_enough():
         assert moved >= loss**2 / (2 * X[k] @ X[k]) - noise
 
 
-def test_batches():
+def test_minibatches_satisfy_their_bound():
     """BPA-II: sum over batches of max l_k^2 <= (R^2 + 1/2C)(|u|^2 + 2C sum l*^2)."""
     X, y, u = binary(0.1)
     C, worst, learner = 0.5, 0.0, new("binary", loss="squared_hinge", C=0.5, batch_size=5)
     for start in range(0, len(y), 5):
         some = slice(start, start + 5)
         worst += np.max(hinge(learner.coef()[0].copy(), X[some], y[some])) ** 2
-        teach(learner, X[some], y[some])
+        train(learner, X[some], y[some])
     for v in (0 * u, u, 3 * u):
         limit = np.max(np.sum(X**2, axis=1)) + 1 / (2 * C)
         assert worst <= limit * (v @ v + 2 * C * np.sum(hinge(v, X, y) ** 2))
@@ -174,7 +174,7 @@ def test_class_means_bound_the_weights(trigger):
     learner = new("binary", loss="hinge", C=C, class_mean=gamma, trigger=trigger)
     R = np.max(np.linalg.norm(X, axis=1))
     for k in range(len(y)):
-        teach(learner, X[k : k + 1], y[k : k + 1])
+        train(learner, X[k : k + 1], y[k : k + 1])
         seen, labels = X[: k + 1], y[: k + 1]
         means = [seen[labels == c].mean(axis=0) if np.any(labels == c) else 0 for c in (0, 1)]
         largest = max(largest, np.linalg.norm(means[1] - means[0]))
@@ -182,13 +182,13 @@ def test_class_means_bound_the_weights(trigger):
 
 
 @pytest.mark.parametrize("loss", ["hard", "hinge", "squared_hinge"])
-def test_potential_identity_of_the_full_metric(loss):
+def test_full_metric_satisfies_the_potential_identity(loss):
     """PAM: D' - D = -2 tau (l - l~) + tau^2 v + (l~ - r)^2 with D = (w-u)' Sigma^-1 (w-u)."""
     X, y, u = binary(0.1)
     learner, P, seen = new("binary", loss=loss, C=0.4, metric="full"), np.eye(D), 0
     for x, label in zip(X, y, strict=True):
         w, sign, updates = learner.coef()[0].copy(), 2 * label - 1, learner.progress.updates
-        teach(learner, x[None], np.array([label]))
+        train(learner, x[None], np.array([label]))
         if learner.progress.updates == updates:
             continue
         after, v = learner.coef()[0], x @ np.linalg.solve(P, x)

@@ -1,11 +1,11 @@
-"""Class means of long streams in single precision: the sums keep what rounding would lose."""
+"""Class sums of long streams in single precision use compensated summation."""
 
 import pickle
 
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import make_learner, teach
+from linear_support import make_learner, train
 
 import aggro
 from aggro.learner import Learner
@@ -14,7 +14,7 @@ from aggro.settings import Settings
 
 
 def far_from_zero(n, d=6, classes=2, seed=0, offset=1000.0):
-    """Rows around 1000 whose sums reach what a million rows around 100 reach."""
+    """Return rows around 1000: their sums are as large as those of a million rows around 100."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, n)
     centres = rng.standard_normal((classes, d)) * 1.5
@@ -26,25 +26,25 @@ AXES = [{}, {"queue": 2}, {"batch_size": 8}, {"forgetting": 1e-5}, {"average": T
 
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_single_precision_keeps_the_means(classes, axes):
+def test_single_precision_class_sums_are_accurate(classes, axes):
     X, y = far_from_zero(100_000, classes=classes)
     task = "binary" if classes == 2 else "multiclass"
     settings = Settings(task=task, class_mean=1.0, C=1e-6, **axes)
     outputs = 1 if classes == 2 else classes
     sums = {}
     for dtype in (np.float32, np.float64):
-        learner = teach(make_learner(settings, X.shape[1], outputs, dtype), X.astype(dtype), y)
+        learner = train(make_learner(settings, X.shape[1], outputs, dtype), X.astype(dtype), y)
         state = learner.state()
-        lanes = state["weights"].reshape(X.shape[1], -1)
+        table = state["weights"].reshape(X.shape[1], -1)
         count = outputs + learner.model.keeps_total
-        sums[dtype] = lanes[:, learner.outputs :][:, :count].astype(np.float64)
+        sums[dtype] = table[:, learner.outputs :][:, :count].astype(np.float64)
         norms = state["class_sum_norm"]
         assert_close(norms, (sums[dtype][:, : len(norms)] ** 2).sum(axis=0), rtol=1e-4)
     assert_close(sums[np.float32], sums[np.float64], rtol=2e-7)
 
 
 @pytest.mark.parametrize("gamma", [0.1, 1.0])
-def test_accuracy_of_a_long_stream(gamma):
+def test_accuracy_on_a_long_stream_is_that_of_double_precision(gamma):
     X, y = far_from_zero(300_000, d=5, offset=300.0)
     rough, exact = (
         aggro.PassiveAggressiveClassifier(class_mean=gamma, C=1e-3).partial_fit(X.astype(t), y)
@@ -60,18 +60,18 @@ SETTINGS = Settings(task="binary", class_mean=0.5, C=0.01)
 
 def test_states_of_old_have_no_rest():
     X, y = far_from_zero(500)
-    learner = teach(make_learner(SETTINGS, X.shape[1], 1, np.float32), X, y)
+    learner = train(make_learner(SETTINGS, X.shape[1], 1, np.float32), X, y)
     state = learner.state()
     assert np.any(state.pop("class_sum_rest"))
     again = make_learner(SETTINGS, X.shape[1], 1, np.float32)
-    teach(again, X, y)
+    train(again, X, y)
     again.load_state(state)
     assert not np.any(again.state()["class_sum_rest"])
     assert np.array_equal(again.coef(), learner.coef())
 
 
-def test_the_rest_goes_where_the_model_goes(tmp_path):
-    """Pickles, files, selection and growth keep all digits of the sums."""
+def test_compensation_terms_are_copied_with_the_model(tmp_path):
+    """Pickles, files, selection and new features keep the full precision of the sums."""
     X, y = far_from_zero(2000)
     model = aggro.PassiveAggressiveClassifier(class_mean=0.5).partial_fit(X, y)
     rest = model._learner.state()["class_sum_rest"]
@@ -79,7 +79,7 @@ def test_the_rest_goes_where_the_model_goes(tmp_path):
     for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):
         assert np.array_equal(copy._learner.state()["class_sum_rest"], rest)
     pair = Learner([SETTINGS, SETTINGS], X.shape[1], 2, np.float32)
-    teach(pair, X, y)
+    train(pair, X, y)
     one = select(pair, [1], [SETTINGS])
     assert np.array_equal(one.state()["class_sum_rest"], pair.state()["class_sum_rest"])
     grown = aggro.PassiveAggressiveClassifier(class_mean=0.5).partial_fit(X, y)
@@ -95,8 +95,8 @@ def test_the_rest_goes_where_the_model_goes(tmp_path):
 @pytest.mark.parametrize("class_mean", [0.01, 0.1, 1.0])
 @pytest.mark.parametrize("multiclass", ["support", "ovr"])
 @pytest.mark.parametrize("average", [False, True, "auto"])
-def test_single_precision_keeps_its_digits(average, multiclass, class_mean):
-    """Weights that are pulled to the means at each step, and their mean over all rounds."""
+def test_class_means_and_averages_are_accurate_in_single_precision(average, multiclass, class_mean):
+    """Weights are pulled to the class means at each step and averaged over all rounds."""
     rng = np.random.default_rng(9)
     X = rng.normal(size=(600, 8)).astype(np.float32)
     y = (X[:, :3] + rng.normal(size=(600, 3))).argmax(axis=1)
@@ -114,11 +114,11 @@ def test_single_precision_keeps_its_digits(average, multiclass, class_mean):
 
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_scale_that_wears_off_lets_no_step_overflow(classes, metric):
-    """Hard steps along short rows are long, and are divided by what pulls have left of a scale."""
+def test_shrinking_weight_scale_does_not_overflow_steps(classes, metric):
+    """Hard steps along short rows are long, and are divided by a scale that pulls shrink."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2)) * 10.0 ** rng.uniform(-6, 0, size=(4000, 1))
-    y = rng.integers(0, classes, 4000)  # which nothing tells: every row is a step
+    y = rng.integers(0, classes, 4000)  # random labels: every row is a step
     axes = {"loss": "hard", "metric": metric, "class_mean": 0.1, "average": False}
     axes["fit_intercept"] = False
     rough, exact = (

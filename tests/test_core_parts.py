@@ -1,4 +1,4 @@
-"""Small parts of the core against a few lines of Python: checksum, hashes, tables, moments."""
+"""Parts of the core compared with short Python versions: checksum, hashes, tables, moments."""
 
 import copy
 
@@ -24,7 +24,7 @@ def bytes_of(data):
 
 
 def expected_checksum(data):
-    """Eight lanes of words, each word mixed into its lane, then the lanes into the length."""
+    """Mix words into eight accumulators, then the accumulators into the length."""
 
     def mixed(state, word):
         state ^= word
@@ -32,30 +32,30 @@ def expected_checksum(data):
 
     whole = len(data) // 64 * 64
     padded = data[:whole] + data[whole:].ljust(64, b"\0")
-    lanes = [0] * 8
+    sums = [0] * 8
     for start in range(0, len(padded), 64):
         words = np.frombuffer(padded[start : start + 64], "<u8").tolist()
-        lanes = [mixed(lane, word) for lane, word in zip(lanes, words, strict=True)]
+        sums = [mixed(one, word) for one, word in zip(sums, words, strict=True)]
     total = len(data)
-    for lane in lanes:
-        total = mixed(total, lane)
+    for one in sums:
+        total = mixed(total, one)
     return total
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 1000])
-def test_checksum(size):
+def test_checksum_equals_the_python_version(size):
     data = np.random.default_rng(size).bytes(size)
     assert _core.checksum(bytes_of(data)) == expected_checksum(data)
 
 
-def test_every_bit_shows():
+def test_every_bit_changes_the_checksum():
     data = bytearray(np.random.default_rng(0).bytes(131))
     whole = _core.checksum(bytes_of(bytes(data)))
     for bit in range(8 * len(data)):
         data[bit // 8] ^= 1 << bit % 8
         assert _core.checksum(bytes_of(bytes(data))) != whole
         data[bit // 8] ^= 1 << bit % 8
-    for size in range(131):  # nor can the end be lost, even if it was zeros
+    for size in range(131):  # the length counts, so truncated zeros are detected too
         assert _core.checksum(bytes_of(bytes(size))) != _core.checksum(bytes_of(bytes(size + 1)))
 
 
@@ -63,7 +63,7 @@ def test_every_bit_shows():
 
 
 def murmur(data, seed):
-    """MurmurHash3 for x86, 32 bits, as its author describes it."""
+    """Return the 32-bit MurmurHash3 for x86, as specified by its author."""
 
     def turned(value, by):
         return (value << by | value >> 32 - by) & 0xFFFFFFFF
@@ -81,8 +81,8 @@ def murmur(data, seed):
     return hashed ^ hashed >> 16
 
 
-def test_published_hashes():
-    """Test vectors that go round with the algorithm."""
+def test_hashes_equal_published_values():
+    """Check the published test vectors of the algorithm."""
     assert murmur(b"", 1) == 0x514E28B7 and murmur(b"test", 0) == 0xBA6BD213
     assert _core.hash_name("test") == 0xBA6BD213
     assert _core.hash_name("Hello, world!") == 0xC0363E43
@@ -91,7 +91,7 @@ def test_published_hashes():
 
 @given(st.text(st.characters(codec="utf-8"), max_size=20), st.integers(0, 2**32 - 1))
 @settings(max_examples=200)
-def test_hashes_of_names(name, seed):
+def test_hashes_of_names_equal_the_python_version(name, seed):
     data = name.encode()
     while data and data[0] <= 32:
         data = data[1:]
@@ -103,7 +103,7 @@ def test_hashes_of_names(name, seed):
     assert _core.hash_name(name, seed) == expected
 
 
-def test_digits_are_their_own_number():
+def test_numeric_names_hash_to_their_number():
     cases = {"0": 0, "9": 9, "10": 10, " 7 ": 7, "\t42\n": 42, "007": 7, "": 0, "!": None}
     for name, number in cases.items():
         expected = murmur(name.encode(), 3) if number is None else number + 3
@@ -112,11 +112,11 @@ def test_digits_are_their_own_number():
         assert _core.hash_name(name, 5) == murmur(name.encode(), 5), name
 
 
-# -- names and their places ------------------------------------------------------------------
+# -- vocabulary ------------ ------------------------------------------------------------------
 
 
 class Bad:
-    """Names that all have one hash, and some of which are equal."""
+    """A name whose hash collides with all others; some are equal."""
 
     def __init__(self, number):
         self.number = number
@@ -131,8 +131,8 @@ class Bad:
 @pytest.mark.parametrize(
     "name", [str, int, Bad, lambda i: ("pair", i), lambda i: f"é{i}", lambda i: i * 2**32]
 )
-def test_many_names_and_a_bounded_table(name):
-    """A table that grows, and gives places to other names, finds what it holds."""
+def test_bounded_vocabulary_finds_its_names(name):
+    """Lookups stay correct while the table grows and reuses its slots."""
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=37)
     weights = {}
     for step in range(400):
@@ -149,7 +149,7 @@ def test_many_names_and_a_bounded_table(name):
             assert model.predict_one({name(gone): 1.0}) == 0.0
 
 
-def test_equal_names_are_one():
+def test_equal_names_share_one_entry():
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
     model.learn_one({1: 2.0}, 6.0)
     assert model.predict_one({1.0: 2.0}) == 6.0 and model.predict_one({True: 2.0}) == 6.0
@@ -159,24 +159,24 @@ def test_equal_names_are_one():
     assert model.n_features_in_ == 2
 
 
-def test_the_order_of_use_survives_a_copy():
-    """Which feature makes room next is part of what is saved."""
+def test_saved_state_keeps_the_eviction_order():
+    """A copy evicts the same feature next."""
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=4)
     for name in "abcdacb":
         model.learn_one({name: 1.0}, 1.0 + ord(name))
-    twin = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     for i, oldest in enumerate("dacb"):
-        assert model.coef_.keys() == twin.coef_.keys()
-        assert oldest in twin.coef_
-        for each in (model, twin):
+        assert model.coef_.keys() == copied.coef_.keys()
+        assert oldest in copied.coef_
+        for each in (model, copied):
             each.learn_one({f"new{i}": 1.0}, 1.0)
-        assert oldest not in twin.coef_ and oldest not in model.coef_
+        assert oldest not in copied.coef_ and oldest not in model.coef_
 
 
 # -- moments ---------------------------------------------------------------------------------
 
 
-def test_moments_are_those_of_all_rows():
+def test_moments_equal_those_of_all_rows():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(50, 3)) * [1.0, 100.0, 1e-3] + [5.0, -3.0, 0.0]
     model = StreamRegressor("PAR-I", scale="standard")
@@ -192,7 +192,7 @@ def test_moments_are_those_of_all_rows():
     assert_close(shift, arrays["bias"][0], rtol=1e-9)
 
 
-def test_a_column_that_comes_late_was_zero():
+def test_late_column_counts_as_zero_before():
     rng = np.random.default_rng(2)
     values = rng.normal(size=40) + 3.0
     late = StreamRegressor("PAR-I", scale="standard")
@@ -206,7 +206,7 @@ def test_a_column_that_comes_late_was_zero():
     )
 
 
-def test_before_any_row_nothing_has_a_spread():
+def test_spread_is_undefined_before_the_first_row():
     for scale in ("online", "standard"):
         model = StreamClassifier("PA-I", scale=scale)
         assert model.predict_one({"a": 1.0}) is None
@@ -216,8 +216,8 @@ def test_before_any_row_nothing_has_a_spread():
 # -- coefficients of support vectors ---------------------------------------------------------
 
 
-def test_the_mean_of_all_rounds():
-    """The mean is kept as a correction of the last coefficients: here it is taken itself."""
+def test_averaged_coefficients_equal_the_mean_of_all_rounds():
+    """The core stores the mean as a correction of the last coefficients."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 2))
     y = np.column_stack([X[:, 0], np.sin(3 * X[:, 1])])
@@ -234,8 +234,8 @@ def test_the_mean_of_all_rounds():
     assert last.dual_coef_.shape == (2, last.n_support_)
 
 
-def test_a_place_is_taken_by_the_last_one():
-    """After many removals each support vector still has its own coefficients."""
+def test_removal_moves_the_last_coefficients():
+    """After many removals each support vector still has its coefficients."""
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
     model = KernelPassiveAggressiveRegressor(
@@ -254,7 +254,7 @@ def test_a_place_is_taken_by_the_last_one():
 
 
 def expected_permutation(count, seed):
-    """Fisher and Yates with the numbers of SplitMix64."""
+    """Return the Fisher–Yates shuffle with random numbers of SplitMix64."""
 
     def bits():
         nonlocal seed
@@ -271,12 +271,12 @@ def expected_permutation(count, seed):
 
 
 @given(st.integers(0, 200), st.integers(0, WORD))
-def test_a_permutation_is_that_of_its_seed(count, seed):
+def test_permutation_depends_on_its_seed_only(count, seed):
     order = _core.permutation(count, seed)
     assert order.dtype == np.int64 and order.tolist() == expected_permutation(count, seed)
 
 
-def test_every_order_is_as_likely():
+def test_all_orders_are_equally_likely():
     orders, counts = np.unique(
         [_core.permutation(4, seed) for seed in range(24000)], axis=0, return_counts=True
     )

@@ -1,4 +1,4 @@
-"""``n_mistakes_`` counts what ``predict`` would have answered before each row, or batch of rows."""
+"""``n_mistakes_`` counts the errors of ``predict`` before each row or batch of rows."""
 
 import copy
 
@@ -11,7 +11,7 @@ from aggro.selection.search_space import INTERVAL
 
 
 def stream(seed, n, outputs, change):
-    """Rows of features of several sizes, whose classes trade places at a change."""
+    """Return rows with features of several sizes; the classes are swapped at ``change``."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6))
     scores = X @ rng.normal(size=(6, outputs)) + 0.3 * rng.normal(size=(n, outputs))
@@ -21,7 +21,7 @@ def stream(seed, n, outputs, change):
 
 
 def miscounted(model, X, y, first, batch=1, weights=None):
-    """Return the rows from ``first`` on that are counted otherwise than they are predicted."""
+    """Return the rows from ``first`` on where the count disagrees with ``predict``."""
     weights = np.ones(len(y)) if weights is None else weights
     some = slice(0, first)
     model.partial_fit(X[some], y[some], classes=np.unique(y), sample_weight=weights[some])
@@ -39,14 +39,14 @@ def miscounted(model, X, y, first, batch=1, weights=None):
 @pytest.mark.parametrize("params", [{}, {"class_weight": "balanced"}, {"multiclass": "ovr"}])
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("batch", [1, 4])
-def test_from_the_beginning_until_after_the_ensemble(params, outputs, batch):
+def test_counts_agree_before_and_after_the_ensemble_phase(params, outputs, batch):
     X, y = stream(1, 1100, outputs, 1100)
     model = PassiveAggressiveClassifier(C="auto", metric="auto", batch_size=batch, **params)
     assert miscounted(model, X, y, batch, batch) == []
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_where_the_grid_moves(weighted):
+def test_counts_agree_when_the_grid_moves(weighted):
     X, y = stream(2, 700, 1, 700)
     X *= np.geomspace(1e-3, 1e3, 700)[:, None]
     weights = np.random.default_rng(3).integers(0, 4, 700).astype(float) if weighted else None
@@ -56,7 +56,7 @@ def test_where_the_grid_moves(weighted):
 
 @pytest.mark.parametrize("average", ["auto", True, False])
 @pytest.mark.parametrize("batch", [1, 4])
-def test_where_a_selection_restarts(average, batch):
+def test_counts_agree_when_a_selection_restarts(average, batch):
     restarts, found = 0, []
     for seed in range(1, 28, 2):
         X, y = stream(seed, 3200, 3, 2700)
@@ -68,7 +68,7 @@ def test_where_a_selection_restarts(average, batch):
     assert found == [] and restarts > 5
 
 
-def test_texts_where_a_selection_restarts():
+def test_counts_of_texts_agree_when_a_selection_restarts():
     rng = np.random.default_rng(1)
     words = rng.integers(0, 500, (3200, 8))
     scores = rng.normal(size=(500, 3))[words].sum(axis=1) + rng.normal(size=(3200, 3))
@@ -82,22 +82,22 @@ def test_texts_where_a_selection_restarts():
 
 @pytest.mark.parametrize("step", [-1, 1])
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_the_candidate_that_fit_chose_predicts_the_next_row(outputs, step):
-    """Although another one has the better record."""
+def test_candidate_chosen_by_fit_predicts_the_next_row(outputs, step):
+    """It does so even if another candidate has a lower progressive error."""
     X, y = stream(4, 1300, outputs, 1300)
     model = PassiveAggressiveClassifier(
         C="auto", metric="auto", max_iter=3, tol=None, random_state=0
     )
     model.fit(X[:900], y[:900])
-    race = model._learner
-    best, lane = race.best
+    selection = model._learner
+    best, candidate = selection.best
     before = model.predict(X[900:])
-    race.choose((lane + step) % race.learners[best].models)
+    selection.choose((candidate + step) % selection.learners[best].models)
     differ = (model.predict(X[900:]) != before).sum()
     for i in range(900, 1300):
-        twin = copy.deepcopy(model)
+        copied = copy.deepcopy(model)
         wrong = model.predict(X[i : i + 1])[0] != y[i]
-        twin.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert twin.n_mistakes_ - model.n_mistakes_ == wrong
-        assert twin._learner.fixed is None
+        copied.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert copied.n_mistakes_ - model.n_mistakes_ == wrong
+        assert copied._learner.fixed is None
     assert differ > 0

@@ -1,4 +1,4 @@
-"""The demonstration: its stream, its table, its picture."""
+"""The demo: its stream, table and plot."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from aggro import demo
 from aggro.variants import from_name
 
 
-def test_the_stream_is_all_digits_with_noise():
+def test_stream_contains_all_digits_with_noise():
     X, y = demo.digits(copies=3)
     clean, labels = load_digits(return_X_y=True)
     assert X.shape == (3 * 1797, 64) and len(demo.digits()[1]) == 8 * 1797
@@ -25,7 +25,7 @@ def test_the_stream_is_all_digits_with_noise():
     [(100, [100]), (128, [128]), (129, [128, 129]), (1000, [128, 256, 512, 1000]),
      (1024, [128, 256, 512, 1024])],
 )  # fmt: skip
-def test_checkpoints(count, points):
+def test_checkpoints_double(count, points):
     assert demo.checkpoints(count) == points
 
 
@@ -41,7 +41,7 @@ def test_every_example_is_learned_once_and_counted():
     assert model.t_ == 701
 
 
-def test_the_table():
+def test_table_lists_every_checkpoint():
     text = demo.table("PA-I", [(128, 64, 100), (256, 80, 150)])
     _, name, head, first, second = text.split("\n")
     assert name == "PA-I" and head.split() == [
@@ -57,7 +57,7 @@ def test_the_table():
     assert second.split() == ["256", "31.2%", "12.5%", "150"]
 
 
-def test_the_picture(tmp_path, monkeypatch):
+def test_plot_is_written(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     kept = []
     close = demo.close_figure
@@ -72,13 +72,13 @@ def test_the_picture(tmp_path, monkeypatch):
     assert axes.get_ylim()[0] == 0 and axes.get_xscale() == "log"
 
 
-def test_main_tells_what_it_does(tmp_path, monkeypatch, capsys):
+def test_main_prints_its_progress(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     X, y = demo.digits(copies=1)
     monkeypatch.setattr(demo, "digits", lambda: (X[:300], y[:300]))
     monkeypatch.chdir(tmp_path)
     demo.main()
-    said = capsys.readouterr().out
-    assert said.startswith("300 noisy handwritten digits") and str(demo.PICTURE) in said
-    assert all(f"\n{name}\n" in said for name in demo.NAMES)
+    output = capsys.readouterr().out
+    assert output.startswith("300 noisy handwritten digits") and str(demo.PICTURE) in output
+    assert all(f"\n{name}\n" in output for name in demo.NAMES)
     assert demo.PICTURE.exists()

@@ -1,9 +1,9 @@
-"""Rows whose norm under- or overflows: the exact step or none, never NaN; hopeless batches."""
+"""Rows whose norm underflows or overflows get the exact step or none; contradictory batches."""
 
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import fingerprint, stored, teach, trained
+from linear_support import fingerprint, stored, train, trained
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import rows_of
@@ -18,8 +18,8 @@ BINARY = {"task": "binary", "fit_intercept": False}
 @pytest.mark.parametrize(("size", "dtype"), [(1e200, np.float64), (1e30, np.float32)])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_huge_rows(size, dtype, metric, storage, intercept):
-    """w = x / |x|^2, though |x|^2 is not a number of this precision."""
+def test_huge_rows_get_the_exact_step(size, dtype, metric, storage, intercept):
+    """w = x / |x|^2, although |x|^2 overflows."""
     x = size * V
     learner = trained(
         x, ONE, task="binary", loss="hard", fit_intercept=intercept, metric=metric,
@@ -34,8 +34,8 @@ def test_huge_rows(size, dtype, metric, storage, intercept):
 @pytest.mark.parametrize("size", [1e160, 1e200, 1e300])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "hard"])
 @pytest.mark.parametrize("multiclass", ["support", "top", "ovr"])
-def test_huge_rows_of_several_classes(size, loss, multiclass):
-    """The step is that of a row of norm 1e100, scaled: the price has no part in it."""
+def test_huge_rows_of_several_classes_get_the_exact_step(size, loss, multiclass):
+    """The step is that of a row of norm 1e100, scaled; C does not matter."""
     axes = {"task": "multiclass", "multiclass": multiclass, "fit_intercept": False, "loss": loss}
     learner = trained(size * V, ONE, 3, **axes)
     model = trained(1e100 * V, ONE, 3, **axes)
@@ -49,14 +49,14 @@ def test_huge_rows_of_several_classes(size, loss, multiclass):
 def test_vanishing_rows_are_skipped(metric, storage, loss):
     learner = trained(V, ONE, **BINARY, loss=loss, metric=metric, storage=storage)
     before = np.array(learner.coef())
-    teach(learner, stored(1e-200 * V, storage), 1 - ONE)
+    train(learner, stored(1e-200 * V, storage), 1 - ONE)
     assert np.array_equal(learner.coef(), before)
     learner = trained(V, ONE, loss="hard", task="binary", metric=metric, storage=storage)
-    teach(learner, stored(1e-200 * V, storage), 1 - ONE)  # the intercept does all
+    train(learner, stored(1e-200 * V, storage), 1 - ONE)  # only the intercept moves
     assert learner.scores(rows_of(1e-200 * V))[0, 0] == pytest.approx(-1)
 
 
-def test_row_of_zeros():
+def test_row_of_zeros_moves_only_the_intercept():
     zero = np.zeros((1, 4))
     for loss in ("hard", "hinge", "squared_hinge"):
         none = trained(zero, ONE, **BINARY, loss=loss)
@@ -69,24 +69,24 @@ def test_row_of_zeros():
 
 @pytest.mark.parametrize("batch_size", [1, 2])
 @pytest.mark.parametrize("trigger", ["loss", "always"])
-def test_hard_row_of_zeros_does_not_pull(batch_size, trigger):
-    """No weights satisfy it, so the step is skipped, its pull to the class means included."""
+def test_hard_row_of_zeros_is_skipped(batch_size, trigger):
+    """No weights satisfy its constraint, so neither the step nor the pull is made."""
     axes = {**BINARY, "loss": "hard", "class_mean": 0.3, "trigger": trigger}
     learner = trained(np.array([[1.0, 0], [0, 1]]), np.array([1, 0]), **axes, batch_size=batch_size)
     before = np.array(learner.coef())
-    teach(learner, np.zeros((2, 2)), np.array([0, 1]))
+    train(learner, np.zeros((2, 2)), np.array([0, 1]))
     np.testing.assert_allclose(learner.coef(), before, atol=1e-12)
 
 
-def test_pulled_batch_with_a_hard_row_of_zeros():
-    """A row that cannot be met does not wake a batch that is content."""
+def test_hard_row_of_zeros_does_not_trigger_a_satisfied_batch():
+    """A row that no weights satisfy does not cause a step of a batch without loss."""
     axes = {**BINARY, "loss": "hard", "class_mean": 0.3, "batch_size": 2}
     X = np.array([[1.0, 0], [0, 1.0], [2.0, 0], [0, 0]])
     learner = trained(X, np.array([1, 0, 1, 0]), **axes)
     np.testing.assert_allclose(learner.coef(), [[1, -1]], atol=1e-12)
 
 
-def test_huge_rows_in_a_batch_are_refused():
+def test_huge_rows_in_a_batch_are_rejected():
     model = PassiveAggressiveClassifier(batch_size=2).partial_fit(np.eye(4), [0, 1, 0, 1])
     before = fingerprint(model)
     with pytest.raises(ValueError, match=r"overflows.*scale"):
@@ -95,8 +95,8 @@ def test_huge_rows_in_a_batch_are_refused():
 
 
 @pytest.mark.parametrize("features", [4, 4000])
-def test_value_too_large_for_single_precision(features):
-    """Whether there are more values than weights or fewer, the model is as before."""
+def test_value_too_large_for_single_precision_changes_nothing(features):
+    """The model is restored, whether there are more values than weights or fewer."""
     rows = np.zeros((3, features))
     rows[:, :4] = V
     for storage in ("dense", "csr32"):
@@ -111,8 +111,8 @@ def test_value_too_large_for_single_precision(features):
 
 
 @pytest.mark.parametrize("features", [5, 4000])
-def test_bad_index_late_in_a_small_batch(features):
-    """The rows before it are unlearned, also when nothing else is suspicious."""
+def test_bad_index_late_in_a_small_batch_changes_nothing(features):
+    """The update of the earlier rows is rolled back."""
     rows = stored(np.eye(3, features), "csr32")
     model = PassiveAggressiveClassifier().partial_fit(rows, [0, 1, 0])
     before = fingerprint(model)
@@ -123,7 +123,7 @@ def test_bad_index_late_in_a_small_batch(features):
 
 
 @pytest.mark.parametrize("features", [1, 4000])
-def test_targets_that_overflow(features):
+def test_targets_that_overflow_change_nothing(features):
     rows = np.zeros((2, features))
     rows[:, 0] = 1.0, -1.0
     model = PassiveAggressiveRegressor(loss="hard", fit_intercept=False)
@@ -135,8 +135,8 @@ def test_targets_that_overflow(features):
 
 
 @pytest.mark.parametrize("batch_size", [1, 2])
-def test_steps_too_long_for_single_precision(batch_size):
-    """Refused, or exact; never infinite weights."""
+def test_steps_too_long_for_single_precision_are_rejected_or_exact(batch_size):
+    """Weights never become infinite."""
     rows = np.array([[1e-18, 0.0], [1.0, 1.0]], dtype=np.float32)
     model = PassiveAggressiveRegressor(loss="hard", fit_intercept=False, batch_size=batch_size)
     model.partial_fit(rows[1:], [1.0])
@@ -148,8 +148,8 @@ def test_steps_too_long_for_single_precision(batch_size):
 
 
 @pytest.mark.parametrize("kind", ["binary", "support", "top", "regression"])
-def test_contradictory_hard_batches(kind):
-    """No weights meet them all: the examples are taken one after another."""
+def test_contradictory_hard_batches_are_learned_row_by_row(kind):
+    """No weights satisfy all constraints, so the rows are learned one after another."""
     X = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 0.0], [0.0, 1.0, 1.0]])
     y = np.array([1, 0, 1])
     if kind == "regression":

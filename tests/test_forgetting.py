@@ -1,21 +1,21 @@
-"""Streams that change: class means and metric that forget; tubes in units of the targets."""
+"""Changing streams: forgetting of class means and metrics, and relative epsilon."""
 
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import make_learner, teach, teach_twin, twin_of
+from linear_support import make_learner, reference_of, train, train_reference
 from numpy.testing import assert_array_equal
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import rows_of
 from aggro.settings import Settings
 
-# so strong a pull at every example that the model is the classifier of the nearest mean
+# a pull so strong that the model is a nearest-mean classifier
 MEANS = {"class_mean": 1e13, "trigger": "always", "C": 1e-9}
 
 
 def drifting(n=400, seed=0):
-    """Two classes whose means wander."""
+    """Return two classes whose means drift."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     way = np.linspace(0, 5, n)[:, None] * [1.0, -2.0, 0.5]
@@ -24,12 +24,12 @@ def drifting(n=400, seed=0):
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.01, 0.3])
 @pytest.mark.parametrize("pieces", [1, 7])
-def test_class_means_follow(forgetting, pieces):
+def test_class_means_are_exponentially_weighted(forgetting, pieces):
     X, y = drifting()
     model = PassiveAggressiveClassifier(forgetting=forgetting, average=False, **MEANS)
     for part in np.array_split(np.arange(len(y)), pieces):
         model.partial_fit(X[part], y[part], classes=[0, 1])
-    decay = (1 - forgetting) ** np.arange(len(y))[::-1]  # what is left of each example
+    decay = (1 - forgetting) ** np.arange(len(y))[::-1]  # weight of each example
     low, high = (np.average(X[y == c], axis=0, weights=decay[y == c]) for c in (0, 1))
     assert_close(model.coef_[0], high - low, rtol=1e-8)
     assert_close(model.intercept_[0], (low @ low - high @ high) / 2, rtol=1e-8)
@@ -47,26 +47,26 @@ ABSENT = {
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-6), (np.float32, 5e-3)])
 @pytest.mark.parametrize("kind", ABSENT)
-def test_a_class_may_stay_away_and_come_again(kind, dtype, tolerance):
-    """Its sums fade to almost nothing, and what is left must not be taken for a mean."""
+def test_class_may_be_absent_for_long(kind, dtype, tolerance):
+    """Its sums decay to almost zero; their remainder is not used as a mean."""
     rng = np.random.default_rng(3)
     settings = Settings(class_mean=0.3, forgetting=0.05, C=0.1, trigger="always", **ABSENT[kind])
     classes = 2 if settings.task == "binary" else 3
     y = rng.integers(0, classes, 1300)
-    y[100:1200] = np.minimum(y[100:1200], classes - 2)  # the last class is away
+    y[100:1200] = np.minimum(y[100:1200], classes - 2)  # the last class is absent
     X = (rng.normal(size=(1300, 4)) + 2.0 * y[:, None]).astype(dtype)
     targets = np.eye(classes)[y] if settings.task == "multilabel" else y
     learner = make_learner(settings, 4, classes, dtype)
-    twin = twin_of(settings, 4, 1 if settings.task == "binary" else classes)
+    reference = reference_of(settings, 4, 1 if settings.task == "binary" else classes)
     weights = np.where(np.arange(1300) % 400 == 399, 100.0, 1.0)
     for part in np.array_split(np.arange(1300), 13):
-        teach(learner, X[part], targets[part], weights[part])
-        teach_twin(twin, X[part], targets[part], weights[part])
-        scores = twin.scores(X).reshape(1300, -1)
+        train(learner, X[part], targets[part], weights[part])
+        train_reference(reference, X[part], targets[part], weights[part])
+        scores = reference.scores(X).reshape(1300, -1)
         assert_close(learner.scores(rows_of(X)), scores, rtol=tolerance)
 
 
-def test_forgetting_helps_the_means_of_a_stream_that_changes():
+def test_forgetting_improves_class_means_of_a_changing_stream():
     X, y = drifting(3000)
     X[1500:] = -X[1500:]
     mistakes = [
@@ -76,7 +76,7 @@ def test_forgetting_helps_the_means_of_a_stream_that_changes():
     assert mistakes[1] < 0.7 * mistakes[0]
 
 
-def test_a_diagonal_metric_stays_ready_to_move():
+def test_forgetting_keeps_the_steps_of_a_diagonal_metric_large():
     X, y = drifting(4000)
     variances = {}
     for f in (0.0, 0.01):
@@ -87,7 +87,7 @@ def test_a_diagonal_metric_stays_ready_to_move():
     assert np.all(variances[0.01] > 2 * variances[0.0])
 
 
-def test_nothing_is_forgotten_where_there_is_nothing_to_forget():
+def test_forgetting_has_no_effect_without_class_means_or_metric():
     X, y = drifting()
     plain, forgetful = (
         PassiveAggressiveClassifier(forgetting=f, average=False).partial_fit(X, y)
@@ -97,7 +97,7 @@ def test_nothing_is_forgotten_where_there_is_nothing_to_forget():
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 2, np.nan, "auto", None, True])
-def test_bounds(wrong):
+def test_invalid_forgetting_is_rejected(wrong):
     X, y = drifting(20)
     with pytest.raises(ValueError, match="forgetting="):
         PassiveAggressiveClassifier(forgetting=wrong).partial_fit(X, y)
@@ -105,7 +105,7 @@ def test_bounds(wrong):
         PassiveAggressiveRegressor(forgetting=wrong).fit(X, y)
 
 
-def test_a_full_matrix_cannot_forget():
+def test_full_metric_rejects_forgetting():
     X, y = drifting(20)
     with pytest.raises(ValueError, match="full matrix cannot forget"):
         PassiveAggressiveClassifier(metric="full", forgetting=0.01).partial_fit(X, y)
@@ -126,17 +126,17 @@ def numbers(n=300, seed=0):
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "hard"])
 @pytest.mark.parametrize("params", [{}, {"metric": "diagonal"}, {"average": True}], ids=str)
 @pytest.mark.parametrize("unit", [1024.0, 1000.0, 1e-3])
-def test_the_unit_of_the_targets_does_not_matter(loss, params, unit):
+def test_relative_epsilon_is_invariant_to_the_unit_of_the_targets(loss, params, unit):
     X, y = numbers()
     params = {**params, "loss": loss, "epsilon": 0.2, "relative_epsilon": True}
-    price = unit if loss == "epsilon_insensitive" else 1.0  # there, C is a step in units of y
+    factor = unit if loss == "epsilon_insensitive" else 1.0  # C bounds the step, in units of y
     small = PassiveAggressiveRegressor(C=0.1, **params).partial_fit(X, y)
-    large = PassiveAggressiveRegressor(C=0.1 * price, **params).partial_fit(X, unit * y)
+    large = PassiveAggressiveRegressor(C=0.1 * factor, **params).partial_fit(X, unit * y)
     assert small.n_updates_ == large.n_updates_ < len(y)
     assert_close(large.predict(X), unit * small.predict(X), rtol=1e-9)
 
 
-def test_the_tube_is_the_spread_of_the_targets_so_far():
+def test_relative_epsilon_uses_the_spread_of_the_targets_so_far():
     X, y = numbers()
     model = PassiveAggressiveRegressor(
         C=1.0, loss="hard", epsilon=0.5, relative_epsilon=True, fit_intercept=False, average=False
@@ -150,7 +150,7 @@ def test_the_tube_is_the_spread_of_the_targets_so_far():
     assert_close(model.coef_, w, rtol=1e-9)
 
 
-def test_each_target_has_its_own_spread():
+def test_each_target_has_a_separate_spread():
     X, y = numbers()
     params = {"C": np.inf, "epsilon": 0.3, "relative_epsilon": True}
     Y = np.column_stack([y, 50 * y])
@@ -160,7 +160,7 @@ def test_each_target_has_its_own_spread():
 
 @pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize("wrong", [-0.1, np.nan, "wide", None, True])
-def test_wrong_tubes(wrong, relative):
+def test_invalid_epsilon_is_rejected(wrong, relative):
     X, y = numbers(20)
     with pytest.raises(ValueError, match=r"epsilon=.* is not valid; give a number of at least 0"):
         PassiveAggressiveRegressor(epsilon=wrong, relative_epsilon=relative).partial_fit(X, y)

@@ -1,4 +1,4 @@
-"""Where two variants are the same rule, they give the same model."""
+"""Variants that reduce to the same rule give the same model."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from linear_strategies import close, variants
-from linear_support import make_learner, same_state, teach, trained
+from linear_support import make_learner, same_state, train, trained
 
 from aggro.settings import Settings
 
@@ -16,13 +16,13 @@ SOFT = {"hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insens
 
 @pytest.mark.parametrize("multiclass", ["support", "top"])
 @given(v=variants(cases=["binary"], losses=range(3)))
-def test_two_classes_are_one_margin_at_twice_the_price(multiclass, v):
+def test_two_classes_equal_binary_with_twice_C(multiclass, v):
     """w_1 - w_0 of two classes is the binary w with 2C: whatever the other axes are."""
     s = replace(v.settings, average=v.settings.average is True)
     weights = v.rng.uniform(0.5, 2, len(v.y))
     classes = replace(s, task="multiclass", multiclass=multiclass)
-    two = teach(make_learner(classes, v.X.shape[1], 2), v.X, v.y, weights)
-    one = teach(make_learner(replace(s, C=2 * s.C), v.X.shape[1], 1), v.X, v.y, weights)
+    two = train(make_learner(classes, v.X.shape[1], 2), v.X, v.y, weights)
+    one = train(make_learner(replace(s, C=2 * s.C), v.X.shape[1], 1), v.X, v.y, weights)
     scale = 1e-9 * (1 + np.abs(one.coef()).max())
     np.testing.assert_allclose(two.coef()[1] - two.coef()[0], one.coef()[0], rtol=0, atol=scale)
     gap = two.intercept()[1] - two.intercept()[0]
@@ -31,53 +31,53 @@ def test_two_classes_are_one_margin_at_twice_the_price(multiclass, v):
 
 
 @given(variants(losses=[0, 1]))
-def test_infinite_price_is_the_hard_rule(v):
-    """Exactly: the numbers of the rule are then the same."""
+def test_infinite_C_is_the_hard_rule(v):
+    """The results are bitwise equal."""
     assert v.settings.loss in SOFT
-    assume(v.settings.metric != "newton")  # which gains by the price
-    assert same_state(v.taught(C=np.inf), v.taught(loss="hard"))
+    assume(v.settings.metric != "newton")  # its gain depends on C
+    assert same_state(v.trained(C=np.inf), v.trained(loss="hard"))
 
 
 @given(variants(class_mean=0.0, queue=1))
-def test_no_pull_is_the_plain_rule(v):
-    """Without a centre to move to, the trigger has nothing to trigger."""
-    assert same_state(v.taught(trigger="always"), v.taught(trigger="loss"))
+def test_zero_class_mean_is_the_plain_rule(v):
+    """Without a pull, the trigger has no effect."""
+    assert same_state(v.trained(trigger="always"), v.trained(trigger="loss"))
 
 
 @given(variants(cases=NO_TIES, class_mean=0.0, queue=1, average=False))
-def test_vanishing_pull_is_the_plain_rule(v):
-    """Where no tie between classes can be broken by the smallest pull."""
-    close(v.taught(class_mean=1e-14, trigger="loss"), v.taught(), 1e-8)
+def test_tiny_class_mean_is_close_to_the_plain_rule(v):
+    """Data are chosen so that the pull breaks no ties between classes."""
+    close(v.trained(class_mean=1e-14, trigger="loss"), v.trained(), 1e-8)
 
 
 @given(variants(class_mean=0.0))
-def test_queue_begins_with_the_last_weights(v):
-    """The first update starts from the only classifier there is, whatever the length."""
+def test_first_update_does_not_depend_on_the_queue(v):
+    """The queue holds a single classifier before the first update, whatever its length."""
     first = slice(0, v.settings.batch_size)
-    a = v.taught(v.X[first], v.y[first], queue=1, trigger="loss")
-    close(a, v.taught(v.X[first], v.y[first], queue=5, trigger="loss"))
+    a = v.trained(v.X[first], v.y[first], queue=1, trigger="loss")
+    close(a, v.trained(v.X[first], v.y[first], queue=5, trigger="loss"))
 
 
 @given(variants())
-def test_batches_of_one(v):
-    """A batch that holds one example is that example."""
-    assume(v.settings.average != "reservoir")  # which counts what a batch survives
+def test_batch_of_one_equals_online_learning(v):
+    """A batch with one example gives the same step as the example alone."""
+    assume(v.settings.average != "reservoir")  # counts survived batches
     one_by_one = v.learner(batch_size=7)
     for x, y in zip(v.X, v.y, strict=True):
-        teach(one_by_one, x[None], np.array([y]))
-    close(one_by_one, v.taught(batch_size=1))
+        train(one_by_one, x[None], np.array([y]))
+    close(one_by_one, v.trained(batch_size=1))
 
 
 @given(variants(metric="euclidean", batch_size=1))
-def test_first_step_in_any_metric(v):
-    """Every metric begins as the Euclidean one."""
+def test_first_step_is_euclidean_in_every_metric(v):
+    """Every metric starts as the identity."""
     row = slice(0, 1)
-    plain = v.taught(v.X[row], v.y[row])
+    plain = v.trained(v.X[row], v.y[row])
     for metric in ("diagonal", "full"):
-        close(v.taught(v.X[row], v.y[row], metric=metric), plain)
+        close(v.trained(v.X[row], v.y[row], metric=metric), plain)
 
 
-def test_one_hot_rows_have_a_diagonal_metric():
+def test_full_metric_of_one_hot_rows_is_diagonal():
     rng = np.random.default_rng(0)
     X, y = np.eye(5)[rng.integers(0, 5, 60)] * rng.uniform(0.5, 2, (60, 1)), rng.integers(0, 2, 60)
     for loss in ("hinge", "squared_hinge", "hard"):
@@ -94,7 +94,7 @@ def test_squared_hinge_at_one_half_is_arow(metric):
     close(trained(X, y, task="binary", loss="squared_hinge", C=0.5, metric=metric), arow)
 
 
-def test_squared_tube_of_no_width_is_least_squares():
+def test_squared_loss_with_zero_epsilon_is_least_squares():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal((50, 1))
     axes = {"task": "regression", "C": 0.7, "epsilon": 0.0}
@@ -104,7 +104,7 @@ def test_squared_tube_of_no_width_is_least_squares():
         close(tube, squares)
 
 
-def test_least_squares_have_no_tube():
+def test_least_squares_ignore_epsilon():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal((50, 1))
     wide, none = (
@@ -114,10 +114,10 @@ def test_least_squares_have_no_tube():
     assert same_state(wide, none)
 
 
-def test_equal_rows_in_a_batch_share_a_price():
-    """k equal rows are one row at k times the price."""
+def test_equal_rows_in_a_batch_equal_one_weighted_row():
+    """k equal rows in a batch give the step of one row with k times C."""
     x, y = np.array([[1.0, -2.0, 0.5]]), np.array([1])
     for loss in ("hinge", "squared_hinge"):
         settings = Settings(task="binary", loss=loss, C=0.03, batch_size=3)
-        three = teach(make_learner(settings, 3, 1), np.repeat(x, 3, axis=0), np.repeat(y, 3))
-        close(three, teach(make_learner(settings, 3, 1), x, y, [3.0]))
+        three = train(make_learner(settings, 3, 1), np.repeat(x, 3, axis=0), np.repeat(y, 3))
+        close(three, train(make_learner(settings, 3, 1), x, y, [3.0]))

@@ -1,4 +1,4 @@
-"""The same examples in another form, cut or order of features give the same model."""
+"""Storage, chunks and the order of features do not change the model."""
 
 import itertools
 import pickle
@@ -8,45 +8,45 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_strategies import close, variants
-from linear_support import same_state, stored, teach
+from linear_support import same_state, stored, train
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import rows_of
 
 
 @given(variants())
-def test_dense_is_sparse(v):
-    dense = v.taught()
+def test_dense_and_sparse_rows_give_the_same_model(v):
+    dense = v.trained()
     for storage in ("csr32", "csr64"):
-        close(v.taught(stored(v.X, storage)), dense)
+        close(v.trained(stored(v.X, storage)), dense)
 
 
 @given(variants(), st.sampled_from(["dense", "csr32"]))
-def test_any_cut_of_the_stream(v, storage):
-    """Bit for bit: one call, calls of any length, one row at a time."""
+def test_chunks_of_any_length_give_the_same_model(v, storage):
+    """One call, calls of any length and single rows give bitwise equal models."""
     X, B = stored(v.X, storage), v.settings.batch_size
-    whole = v.taught(X)
+    whole = v.trained(X)
     for marks in (v.rng.choice(len(v.y), 4, replace=False), range(len(v.y))):
         cuts = sorted({0, len(v.y), *(int(mark) // B * B for mark in marks)})
         parts = v.learner()
         for start, end in itertools.pairwise(cuts):
-            teach(parts, X[start:end], v.y[start:end])
-        if v.settings.metric == "full":  # a pending change of the matrix is written elsewhere
+            train(parts, X[start:end], v.y[start:end])
+        if v.settings.metric == "full":  # pending changes of the matrix are applied at other rows
             close(parts, whole)
         else:
             assert same_state(parts, whole)
 
 
 @given(variants())
-def test_order_is_the_one_given(v):
+def test_rows_are_learned_in_the_given_order(v):
     order = v.rng.permutation(len(v.y))
-    by_order = teach(v.learner(), v.X, v.y, order=order.astype(np.int64))
-    assert same_state(by_order, v.taught(v.X[order], v.y[order]))
+    by_order = train(v.learner(), v.X, v.y, order=order.astype(np.int64))
+    assert same_state(by_order, v.trained(v.X[order], v.y[order]))
 
 
 @given(variants(cases=["binary", "support", "ovr", "regression"], losses=range(3), average=False))
 def test_partial_fit_keeps_the_order(v):
-    """shuffle is for fit: partial_fit learns the rows as they come."""
+    """``shuffle`` affects ``fit`` only."""
     s = v.settings
     names = ["C", "loss", "fit_intercept", "intercept_scaling", "metric", "queue", "batch_size"]
     common = {name: getattr(s, name) for name in names}
@@ -58,7 +58,7 @@ def test_partial_fit_keeps_the_order(v):
         axes = {name: getattr(s, name) for name in ("multiclass", "class_mean", "trigger")}
         model = PassiveAggressiveClassifier(**common, **axes)
         model.partial_fit(v.X, v.y, classes=range(max(2, v.outputs)))
-    straight = v.taught(trigger="loss") if s.task == "regression" else v.taught()
+    straight = v.trained(trigger="loss") if s.task == "regression" else v.trained()
     if s.metric == "full":
         close(model._learner, straight)
     else:
@@ -67,21 +67,21 @@ def test_partial_fit_keeps_the_order(v):
 
 
 @given(variants())
-def test_permuted_features(v):
+def test_permuting_features_permutes_the_weights(v):
     order = v.rng.permutation(v.X.shape[1])
-    a, b = v.taught(), v.taught(np.ascontiguousarray(v.X[:, order]))
+    a, b = v.trained(), v.trained(np.ascontiguousarray(v.X[:, order]))
     scale = 1e-9 * (1 + np.abs(a.coef()).max())
     np.testing.assert_allclose(b.coef(), a.coef()[:, order], rtol=0, atol=scale)
     np.testing.assert_allclose(b.intercept(), a.intercept(), rtol=0, atol=scale)
 
 
 @given(variants())
-def test_pickle_in_the_middle(v):
-    """A model that was put away and taken out again continues as if nothing had happened."""
+def test_pickled_model_continues_identically(v):
+    """Learning continues from a pickle as without it."""
     half = len(v.y) // 2 // v.settings.batch_size * v.settings.batch_size
-    whole = teach(v.taught(v.X[:half], v.y[:half]), v.X[half:], v.y[half:])
-    first = v.taught(v.X[:half], v.y[:half])
-    again = teach(pickle.loads(pickle.dumps(first)), v.X[half:], v.y[half:])
+    whole = train(v.trained(v.X[:half], v.y[:half]), v.X[half:], v.y[half:])
+    first = v.trained(v.X[:half], v.y[:half])
+    again = train(pickle.loads(pickle.dumps(first)), v.X[half:], v.y[half:])
     if v.settings.metric == "full":
         close(again, whole)
     else:
@@ -92,7 +92,7 @@ def test_pickle_in_the_middle(v):
 
 @given(variants(), st.sampled_from(["dense", "csr32"]))
 def test_predicting_changes_nothing(v, storage):
-    learner = v.taught()
+    learner = v.trained()
     before = learner.state()
     first = learner.scores(rows_of(stored(v.X, storage)))
     assert np.array_equal(first, learner.scores(rows_of(stored(v.X, storage))))
@@ -101,8 +101,8 @@ def test_predicting_changes_nothing(v, storage):
 
 
 @given(variants())
-def test_scores_are_those_of_the_shown_weights(v):
-    learner = v.taught()
+def test_scores_equal_those_of_coef_and_intercept(v):
+    learner = v.trained()
     expected = v.X @ np.array(learner.coef()).T + learner.intercept()
     scale = 1e-9 * (1 + np.abs(expected).max())
     for storage in ("dense", "csr32", "csr64"):
@@ -111,28 +111,28 @@ def test_scores_are_those_of_the_shown_weights(v):
 
 
 @given(variants(average=False))
-def test_single_precision_is_close(v):
+def test_single_precision_is_close_to_double(v):
     X = v.X.astype(np.float32)
-    close(v.taught(X, dtype=np.float32), v.taught(X.astype(np.float64)), 2e-2)
+    close(v.trained(X, dtype=np.float32), v.trained(X.astype(np.float64)), 2e-2)
 
 
 @given(variants())
-def test_rows_of_another_precision(v):
-    """A model in double reads single rows as the doubles they are."""
+def test_rows_of_single_precision_are_converted_exactly(v):
+    """A double-precision model gets the exact values of single-precision rows."""
     X = v.X.astype(np.float32)
     for storage in ("dense", "csr32"):
-        doubles = v.taught(stored(X.astype(np.float64), storage))
-        assert same_state(v.taught(stored(X, storage, np.float32)), doubles)
+        doubles = v.trained(stored(X.astype(np.float64), storage))
+        assert same_state(v.trained(stored(X, storage, np.float32)), doubles)
 
 
 @settings(max_examples=8)
 @given(st.lists(variants(n=60), min_size=4, max_size=4))
-def test_threads_with_their_own_learners(many):
-    sequential = [v.taught() for v in many]
+def test_learners_in_separate_threads_do_not_interfere(many):
+    sequential = [v.trained() for v in many]
     with ThreadPoolExecutor(4) as pool:
-        threaded = list(pool.map(lambda v: v.taught(), many))
+        threaded = list(pool.map(lambda v: v.trained(), many))
     for v, a, b in zip(many, threaded, sequential, strict=True):
-        if v.settings.metric == "full":  # its sums depend on where memory is aligned
+        if v.settings.metric == "full":  # its sums depend on the alignment of memory
             close(a, b)
         else:
             assert same_state(a, b)

@@ -115,13 +115,13 @@ LONGEST = 500
 
 
 def long_files():
-    """Lines of each file that people write; stubs are made by a tool."""
+    """Return the number of lines of each hand-written file; stubs are generated."""
     for folder, pattern in [("core", "*.?pp"), ("src", "*.py"), ("src", "*.js")]:
         for path in sorted((ROOT / folder).rglob(pattern)):
             yield path.relative_to(ROOT), len(path.read_text().splitlines())
 
 
-def test_a_file_is_short_enough_to_be_read():
+def test_no_file_exceeds_the_line_limit():
     found = dict(long_files())
     assert len(found) > 100
     assert {path: lines for path, lines in found.items() if lines > LONGEST} == {}

@@ -1,4 +1,4 @@
-"""The core compiled for each instruction set gives the same results, to rounding."""
+"""Builds for different instruction sets give the same results up to rounding."""
 
 import importlib.util
 import json
@@ -74,7 +74,7 @@ def test_levels_agree():
 
 
 def test_unknown_level_falls_back():
-    """A level that was not built is replaced by one that was, or refused by name."""
+    """A level that was not built falls back to one that was; an unknown one is rejected."""
     if "baseline" not in LEVELS:
         pytest.skip("this build has no baseline to fall back to")
     assert run("no_such_level")["level"] == "baseline"

@@ -1,4 +1,4 @@
-"""The compiled step is the minimiser: no perturbation lowers the objective it claims to solve.
+"""The compiled step minimises its objective: no perturbation lowers it.
 
 A minimiser z of a 1-strongly convex F satisfies F(z + d) >= F(z) + |d|^2 / 2 for every d.
 """
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from linear_support import CLASS_LOSSES, NUMBER_LOSSES, make_learner, teach, teach_twin, twin_of
+from linear_support import (
+    CLASS_LOSSES,
+    NUMBER_LOSSES,
+    make_learner,
+    reference_of,
+    train,
+    train_reference,
+)
 
 from aggro.settings import Settings
 
@@ -24,7 +31,7 @@ GRID = [(form, loss) for form, (_, _, losses) in FORMS.items() for loss in losse
 
 @dataclass
 class Step:
-    """One round: from weights W0 (intercept in the last column), rows and answers."""
+    """One step from weights W0 (intercept in the last column) for rows and targets."""
 
     form: str
     loss: str
@@ -41,7 +48,7 @@ class Step:
         return float(np.sum((V @ P if P.ndim == 2 else V * P) * V))
 
     def gap(self, W, k):
-        """How far the example misses its worst constraint."""
+        """Return how far example k violates its worst constraint."""
         s = W @ self.rows[k]
         if self.form == "binary":
             return 1 - (2 * self.y[k] - 1) * s[0]
@@ -56,12 +63,12 @@ class Step:
         return 1 - s[y] + max(s[v] for v in wrong)
 
     def sharpened(self):
-        """The precision that Newton's metric has when it has taken the examples up."""
+        """Return the precision of Newton's metric after the update with the examples."""
         gaps = np.array([self.gap(self.W0, k) for k in range(len(self.rows))])
         losses = np.abs(gaps) if self.loss == "least_squares" else np.maximum(gaps, 0)
         losses = np.minimum(losses, 2)
-        price = 2 * self.C * (1 + (len(self.W0) > 1))
-        return self.precision + price * (self.weights * losses**2) @ self.rows**2
+        cost = 2 * self.C * (1 + (len(self.W0) > 1))
+        return self.precision + cost * (self.weights * losses**2) @ self.rows**2
 
     def objective(self, W, tolerance=0.0):
         gaps = np.array([self.gap(W, k) for k in range(len(self.rows))])
@@ -75,7 +82,7 @@ class Step:
         return near + self.C * np.sum(self.weights * xi**power)
 
     def directions(self, rng, count=25):
-        """Along the rows (true class up, another down), of many lengths, and anywhere."""
+        """Yield steps along the rows (true class up, another down) and random ones."""
         for _ in range(count):
             mix = rng.normal(size=(len(self.W0), len(self.rows)))
             if len(self.W0) > 1 and rng.random() < 0.7:
@@ -101,7 +108,7 @@ def answers(form, n, rng):
 
 
 def joined(learner):
-    """Weights and intercepts side by side, in the order the rows have them."""
+    """Return the weights with the intercepts as the last column."""
     W = np.array(learner.coef())
     return np.column_stack([W, learner.intercept()]) if learner.settings.fit_intercept else W
 
@@ -115,19 +122,19 @@ def run(form, loss, intercept, batch, metric, rng):
         fit_intercept=intercept, metric=metric, batch_size=batch,
     )  # fmt: skip
     learner, precision = make_learner(settings, D, outputs), np.ones(D + intercept)
-    if metric != "euclidean":  # let it see something first: the twin tells the metric
+    if metric != "euclidean":  # start from a metric that has learned some rows
         X, y = rng.normal(size=(6, D)), answers(form, 6, rng)
-        twin = twin_of(settings, D, outputs)
-        teach(learner, X, y)
-        teach_twin(twin, X, y[:, None] if form == "regression" else y, np.ones(6))
-        precision = twin.groups[0].metric.precision
+        reference = reference_of(settings, D, outputs)
+        train(learner, X, y)
+        train_reference(reference, X, y[:, None] if form == "regression" else y, np.ones(6))
+        precision = reference.groups[0].metric.precision
         if settings.metric == "adagrad":
             precision = np.sqrt(precision)
     bias = rng.normal(size=outputs) if intercept else np.zeros(outputs)
     learner.set_coef(rng.normal(size=(outputs, D)), bias)
     X, y = rng.normal(size=(batch, D)), answers(form, batch, rng)
     weights, W0 = rng.uniform(0.3, 3, batch), joined(learner)
-    teach(learner, X, y, weights)
+    train(learner, X, y, weights)
     rows = np.column_stack([X, np.ones(batch)]) if intercept else X
     step = Step(form, loss, C, 0.2, W0, rows, y, weights, precision)
     if metric == "newton":
@@ -138,7 +145,7 @@ def run(form, loss, intercept, batch, metric, rng):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("form", "loss"), GRID)
-def test_one_example(form, loss, intercept):
+def test_step_for_one_example_is_the_minimiser(form, loss, intercept):
     rng = np.random.default_rng(1)
     moved = [run(form, loss, intercept, 1, "euclidean", rng) for _ in range(60)]
     assert sum(moved) > 15
@@ -146,7 +153,7 @@ def test_one_example(form, loss, intercept):
 
 @pytest.mark.parametrize("metric", ["diagonal", "newton", "full"])
 @pytest.mark.parametrize(("form", "loss"), GRID)
-def test_one_example_in_a_metric(form, loss, metric):
+def test_step_in_a_metric_is_the_minimiser(form, loss, metric):
     rng = np.random.default_rng(2)
     for repeat in range(30):
         run(form, loss, repeat % 2 == 0, 1, metric, rng)
@@ -154,21 +161,21 @@ def test_one_example_in_a_metric(form, loss, metric):
 
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 @pytest.mark.parametrize(("form", "loss"), GRID)
-def test_batch(form, loss, metric):
+def test_minibatch_step_is_the_minimiser(form, loss, metric):
     rng = np.random.default_rng(3)
     for repeat in range(15):
         run(form, loss, repeat % 2 == 0, 3, metric, rng)
 
 
-def test_the_judge_is_strict():
-    """A step of 1.02 times the right length, or of 0.98, is found out."""
+def test_check_rejects_steps_of_slightly_wrong_length():
+    """Steps of 0.98 and 1.02 times the right length fail the check."""
     rng = np.random.default_rng(4)
     W0, x = rng.normal(size=(1, D)), rng.normal(size=(1, D))
     y = np.array([int(W0[0] @ x[0] < 0)])  # a mistake
     settings = Settings(task="binary", loss="squared_hinge", C=0.7, fit_intercept=False)
     learner = make_learner(settings, D, 1)
     learner.set_coef(W0, np.zeros(1))
-    teach(learner, x, y)
+    train(learner, x, y)
     step = Step("binary", "squared_hinge", 0.7, 0, W0, x, y, np.ones(1), np.ones(D))
     step.check(learner.coef(), rng)
     for factor in (0.98, 1.02):

@@ -1,6 +1,6 @@
-"""Newton's metric: precisions gain 2 C loss² x² before the step, and the step is made in them.
+"""Newton's metric: precisions gain 2 C loss² x² before the step, which uses them.
 
-A loss counts as two at most.
+In the precision, losses are clipped at two.
 """
 
 import numpy as np
@@ -32,13 +32,13 @@ def by_hand(X, y, C):
 
 
 @pytest.mark.parametrize("C", [0.01, 0.5, 30.0])
-def test_the_step_by_hand(C):
-    taught = model(C=C).partial_fit(X, Y, classes=[0, 1])
-    np.testing.assert_allclose(taught.coef_[0], by_hand(X, Y, C), rtol=1e-12)
+def test_step_equals_the_formula(C):
+    learned = model(C=C).partial_fit(X, Y, classes=[0, 1])
+    np.testing.assert_allclose(learned.coef_[0], by_hand(X, Y, C), rtol=1e-12)
 
 
-def test_the_metric_counts_for_the_present_example():
-    """One example is learned by a shorter step than in the diagonal metric, which learns after."""
+def test_step_uses_the_updated_metric():
+    """The first step is shorter than in the diagonal metric, which is updated afterwards."""
     newton, diagonal = (
         model(metric=metric).partial_fit(X[:1], Y[:1], classes=[0, 1]).coef_[0, 0]
         for metric in ("newton", "diagonal")
@@ -46,7 +46,7 @@ def test_the_metric_counts_for_the_present_example():
     assert diagonal == 0.5 and newton == pytest.approx(1 / 3)
 
 
-def test_a_loss_counts_as_two_at_most():
+def test_loss_in_the_metric_is_clipped_at_two():
     two, hundred = (
         PassiveAggressiveRegressor(
             metric="newton", loss="squared_epsilon_insensitive", epsilon=0.0, fit_intercept=False
@@ -59,25 +59,29 @@ def test_a_loss_counts_as_two_at_most():
     assert hundred == pytest.approx(50 * two)
 
 
-def test_a_weight_is_a_price():
-    """The weight of an example multiplies C in both places: in the gain and in the step."""
+def test_weight_multiplies_C():
+    """The weight of an example multiplies C both in the gain and in the step."""
     heavy = model(C=0.25).partial_fit(X, Y, classes=[0, 1], sample_weight=np.full(3, 2.0))
     np.testing.assert_allclose(heavy.coef_, model().partial_fit(X, Y, classes=[0, 1]).coef_)
 
 
-def test_an_example_that_is_met_changes_nothing():
-    taught = model(C=1e6).partial_fit(X[:1], Y[:1], classes=[0, 1])
-    state = taught._learner.state()["weights"].copy()
-    taught.partial_fit(10 * X[:1], Y[:1])
-    np.testing.assert_array_equal(taught._learner.state()["weights"], state)
+def test_example_without_loss_changes_nothing():
+    learned = model(C=1e6).partial_fit(X[:1], Y[:1], classes=[0, 1])
+    state = learned._learner.state()["weights"].copy()
+    learned.partial_fit(10 * X[:1], Y[:1])
+    np.testing.assert_array_equal(learned._learner.state()["weights"], state)
 
 
 @pytest.mark.parametrize("rule", [AROWClassifier, SoftConfidenceWeightedClassifier])
-def test_rules_with_a_gain_of_their_own_refuse_it(rule):
+def test_second_order_rules_reject_newton(rule):
     with pytest.raises(ValueError, match="defines how its metric grows"):
         rule(metric="newton").partial_fit(X, Y, classes=[0, 1])
 
 
-def test_a_race_of_such_a_rule_does_without_it():
-    raced = AROWClassifier(metric="auto").partial_fit(X, Y, classes=[0, 1])
-    assert {lane["metric"] for lane in raced.candidates_} == {"euclidean", "diagonal", "adagrad"}
+def test_model_selection_of_second_order_rules_skips_newton():
+    selecting = AROWClassifier(metric="auto").partial_fit(X, Y, classes=[0, 1])
+    assert {candidate["metric"] for candidate in selecting.candidates_} == {
+        "euclidean",
+        "diagonal",
+        "adagrad",
+    }

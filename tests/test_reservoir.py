@@ -1,8 +1,8 @@
-"""average="reservoir": predicting with a sample of classifiers that survived some examples."""
+"""``average="reservoir"`` predicts with a sample of classifiers that survived some examples."""
 
 import numpy as np
 import pytest
-from linear_support import make_learner, make_problem, teach
+from linear_support import make_learner, make_problem, train
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.settings import Settings
@@ -14,13 +14,13 @@ y = y[: len(X)]
 
 
 def survivors(**axes):
-    """The classifiers that met at least one example without moving, in the order of their end."""
+    """Return the classifiers that survived at least one example, in order of replacement."""
     learner = make_learner(Settings(task="binary", intercept_scaling="auto", **axes), 5, 1)
     pool, age = [], 0
     for k in range(len(y)):
         before = np.append(learner.coef()[0], learner.intercept())
         updates = learner.progress.updates
-        teach(learner, X[k : k + 1], y[k : k + 1])
+        train(learner, X[k : k + 1], y[k : k + 1])
         if learner.progress.updates == updates:
             age += 1
             continue
@@ -40,31 +40,33 @@ def reservoir(size, seed=0, **axes):
 @pytest.mark.parametrize(
     "axes", [{}, {"C": 0.1}, {"metric": "diagonal"}, {"metric": "full"}, {"loss": "hard"}], ids=str
 )
-def test_room_for_all_is_their_mean(axes):
+def test_large_reservoir_predicts_with_the_mean_of_all_survivors(axes):
     pool = survivors(**axes)
     assert len(pool) >= 5
     np.testing.assert_allclose(reservoir(len(y), **axes), pool.mean(axis=0), atol=1e-9)
 
 
-def test_room_for_one_is_one_of_them():
+def test_reservoir_of_one_holds_one_survivor():
     pool = survivors()
     picked = [reservoir(1, seed) for seed in range(12)]
     distance = [np.abs(pool - one).max(axis=1).min() for one in picked]
     assert max(distance) < 1e-12
-    assert len({one.tobytes() for one in picked}) > 1  # the seed decides which
+    assert len({one.tobytes() for one in picked}) > 1  # the choice depends on the seed
 
 
-def test_seed_makes_it_repeatable():
+def test_same_seed_gives_the_same_reservoir():
     assert np.array_equal(reservoir(4, seed=3), reservoir(4, seed=3))
     assert not np.array_equal(reservoir(4, seed=3), reservoir(4, seed=4))
 
 
 @pytest.mark.parametrize(("first", "second"), [(30, 10), (10, 30), (200, 2), (1, 1)])
-def test_long_survivors_are_preferred(first, second):
-    """Of two classifiers, each is kept as often as its share of the examples they survived."""
+def test_survivors_are_sampled_in_proportion_to_their_age(first, second):
+    """Each of two classifiers is kept with a probability proportional to its age."""
     axis, other = np.eye(2)
     rows = np.array([axis] * (1 + first) + [other] * (1 + second) + [axis])
-    labels = np.array([1] * (len(rows) - 1) + [0])  # the last example ends the second classifier
+    labels = np.array(
+        [1] * (len(rows) - 1) + [0]
+    )  # the last example replaces the second classifier
     kept = np.array([
         PassiveAggressiveClassifier(
             average="reservoir", reservoir_size=1, random_state=seed, loss="hard",
@@ -77,7 +79,7 @@ def test_long_survivors_are_preferred(first, second):
     assert abs(np.mean(kept[:, 1] == 0) - share) < 3.5 * (share * (1 - share) / 400) ** 0.5
 
 
-def test_the_last_weights_until_something_survived():
+def test_last_weights_predict_while_the_reservoir_is_empty():
     model = PassiveAggressiveClassifier(average="reservoir").partial_fit(
         X[:1], y[:1], classes=[0, 1]
     )

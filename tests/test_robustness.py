@@ -1,4 +1,4 @@
-"""Threads on one model, Ctrl-C, memory, and what an import brings along."""
+"""Threads on one model, Ctrl-C, memory use, and lazy imports."""
 
 import os
 import signal
@@ -20,8 +20,8 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
      {"multiclass": "ovr", "batch_size": 4}],
     ids=str,
 )  # fmt: skip
-def test_threads_on_one_model(axes):
-    """Writers take turns, readers see whole models: nothing is lost or torn."""
+def test_threads_on_one_model_lose_no_updates(axes):
+    """Updates are serialised, and readers see consistent models."""
     X, y = make_problem("multiclass", 4, np.random.default_rng(0), 400, 20)
     model = PassiveAggressiveClassifier(C=0.1, **axes).partial_fit(X, y)
     done = threading.Event()
@@ -52,8 +52,8 @@ def test_threads_on_one_model(axes):
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-9)
 
 
-def test_threads_with_bad_rows_beside_good_ones():
-    """A thread that fails leaves the others' work alone."""
+def test_failing_thread_does_not_affect_the_others():
+    """Rolling back a failed call keeps the updates of other threads."""
     X, y = make_problem("binary", 1, np.random.default_rng(1), 200, 10)
     model = PassiveAggressiveRegressor(C=0.1).partial_fit(X, y)
     bad = X.copy()
@@ -76,7 +76,7 @@ def test_threads_with_bad_rows_beside_good_ones():
 
 
 def interrupted(call):
-    """Run a call that would take minutes and press Ctrl-C while it works."""
+    """Run a call that would take minutes and send SIGINT meanwhile."""
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -89,8 +89,8 @@ def interrupted(call):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
-def test_interrupt(storage):
-    """KeyboardInterrupt at once; then the model is usable, as if fit had not been called."""
+def test_interrupted_fit_restores_the_model(storage):
+    """KeyboardInterrupt is raised promptly, and the model is as before ``fit``."""
     X, y = make_problem("multiclass", 5, np.random.default_rng(2), 5000, 100)
     rows = stored(X, storage)
     model = PassiveAggressiveClassifier(metric="diagonal", max_iter=10**6, tol=None)
@@ -107,8 +107,8 @@ def test_interrupt(storage):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_interrupt_inside_one_pass():
-    """The core itself listens: a single call stops, whole, after the last finished example."""
+def test_interrupt_inside_one_pass_stops_after_an_example():
+    """The core checks for signals and stops between two examples."""
     X, y = make_problem("binary", 1, np.random.default_rng(3), 2000, 400)
     rows = np.tile(X, (2, 1))
     model = PassiveAggressiveClassifier(metric="full").partial_fit(X[:10], y[:10], classes=[0, 1])
@@ -142,8 +142,8 @@ print((after - before) * 1024 / size)
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts kilobytes on Linux only")
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 @pytest.mark.parametrize("shuffle", ["0", "1"])
-def test_memory(storage, shuffle):
-    """fit reads the rows in place: beside 200 MB of them it needs less than a twentieth."""
+def test_fit_does_not_copy_its_rows(storage, shuffle):
+    """For 200 MB of rows, ``fit`` allocates less than a twentieth of that."""
     out = subprocess.run(
         [sys.executable, "-c", MEMORY, storage, shuffle], check=True, capture_output=True, text=True
     )
@@ -153,15 +153,15 @@ def test_memory(storage, shuffle):
 @pytest.mark.parametrize(
     "statement", ["import aggro", "import aggro.learner", "import aggro.settings"]
 )
-def test_imports(statement):
-    """Neither scikit-learn nor scipy is paid for before it is used."""
+def test_heavy_packages_are_imported_lazily(statement):
+    """scikit-learn and scipy are imported on first use."""
     names = "('sklearn', 'scipy', 'pandas')"
     code = f"{statement}; import sys; print([m for m in {names} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert out.stdout.strip() == "[]"
 
 
-def test_missing_names():
+def test_unknown_names_raise_attribute_error():
     import aggro
 
     with pytest.raises(AttributeError, match="nothing_of_this_name"):

@@ -1,4 +1,4 @@
-"""Rows of every length around the widths of the processor's vectors: no entry is left out."""
+"""Rows of every length around the SIMD widths: no entry is skipped."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from scipy.sparse import csr_matrix
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.reference import ReferenceLearner
 
-LENGTHS = range(1, 36)  # of the entries of a row: all rests of four vectors of eight
+LENGTHS = range(1, 36)  # all remainders of four vectors of eight
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 
 
 def rows_of(length, count, dtype):
-    """Rows of so many entries each, at random places of twice as many columns."""
+    """Return rows of ``length`` entries at random positions of twice as many columns."""
     rng = np.random.default_rng(length)
     X = np.zeros((count, 2 * length))
     for row in X:
@@ -23,7 +23,7 @@ def rows_of(length, count, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("outputs", [1, 3, 5])
 @pytest.mark.parametrize("how", [np.asarray, csr_matrix], ids=["dense", "csr"])
-def test_scores_are_the_sums_of_all_entries(how, outputs, dtype):
+def test_scores_include_all_entries(how, outputs, dtype):
     for length in LENGTHS:
         X = rows_of(length, 6, dtype)
         rng = np.random.default_rng(0)
@@ -39,18 +39,20 @@ def test_scores_are_the_sums_of_all_entries(how, outputs, dtype):
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("how", [np.asarray, csr_matrix], ids=["dense", "csr"])
-def test_steps_go_along_all_entries(how, classes, metric):
+def test_steps_change_the_weights_of_all_entries(how, classes, metric):
     for length in LENGTHS:
         X = rows_of(length, 8, np.float64)
         y = np.arange(8) % classes
         model = PassiveAggressiveClassifier(C=0.5, average=False, metric=metric, multiclass="ovr")
         model.partial_fit(how(X), y, classes=np.arange(classes))
         task = "binary" if classes == 2 else "multiclass"
-        twin = ReferenceLearner(
+        reference = ReferenceLearner(
             task, X.shape[1], 1 if classes == 2 else classes,
             loss="hinge", C=0.5, metric=metric, multiclass="ovr",
             intercept_scaling=model.intercept_scaling,
         )  # fmt: skip
-        twin.learn_stream(X, 2 * y - 1 if classes == 2 else y)
-        np.testing.assert_allclose(model.coef_, twin.W, atol=1e-11, err_msg=f"{length} entries")
-        np.testing.assert_allclose(model.intercept_, twin.b, atol=1e-11, err_msg=f"{length}")
+        reference.learn_stream(X, 2 * y - 1 if classes == 2 else y)
+        np.testing.assert_allclose(
+            model.coef_, reference.W, atol=1e-11, err_msg=f"{length} entries"
+        )
+        np.testing.assert_allclose(model.intercept_, reference.b, atol=1e-11, err_msg=f"{length}")

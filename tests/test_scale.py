@@ -1,4 +1,4 @@
-"""Features that the model brings to one scale itself: what holds for the estimators."""
+"""Feature scaling inside the model: properties of the estimators."""
 
 import pickle
 
@@ -28,7 +28,7 @@ every_scale = pytest.mark.parametrize("scale", SCALED)
 
 
 def rows(n=200, d=6, classes=3, seed=0, spread=2):
-    """Sparse-ish rows whose columns are of very different sizes, and noisy classes."""
+    """Return rows with many zeros and columns of very different scales, and noisy classes."""
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(n, d)) + 0.5) * (rng.random((n, d)) < 0.7)
     y = (X @ rng.normal(size=(d, classes)) + 0.3 * rng.normal(size=(n, classes))).argmax(axis=1)
@@ -40,7 +40,7 @@ def learned(X, y, kind=PassiveAggressiveClassifier, **params):
 
 
 def same(one, two):
-    """Two models hold exactly the same numbers."""
+    """Assert that two models are equal."""
     states = one._learner.state(), two._learner.state()
     assert states[0].keys() == states[1].keys()
     for name, array in states[0].items():
@@ -50,7 +50,7 @@ def same(one, two):
 @every_scale
 @pytest.mark.parametrize("params", OTHERS, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_weights_are_for_the_features_as_given(scale, params, classes):
+def test_coef_refers_to_unscaled_features(scale, params, classes):
     X, y = rows(classes=classes)
     model = learned(X, y, scale=scale, **params)
     scores = X @ model.coef_.T + model.intercept_
@@ -63,7 +63,7 @@ def test_weights_are_for_the_features_as_given(scale, params, classes):
 
 @every_scale
 @pytest.mark.parametrize("params", OTHERS, ids=str)
-def test_dense_rows_and_sparse_ones_teach_the_same(scale, params):
+def test_dense_and_sparse_rows_give_the_same_model(scale, params):
     X, y = rows()
     dense = learned(X, y, scale=scale, **params)
     sparse = learned(sp.csr_matrix(X), y, scale=scale, **params)
@@ -72,7 +72,7 @@ def test_dense_rows_and_sparse_ones_teach_the_same(scale, params):
 
 
 @every_scale
-def test_single_precision(scale):
+def test_single_precision_is_close_to_double(scale):
     X, y = rows()
     double, single = learned(X, y, scale=scale), learned(X.astype(np.float32), y, scale=scale)
     assert single.coef_.dtype == np.float32
@@ -82,14 +82,14 @@ def test_single_precision(scale):
 
 @every_scale
 @pytest.mark.parametrize("params", OTHERS[:-1], ids=str)  # a mini-batch ends with its call
-def test_pieces_teach_what_the_whole_does(scale, params):
+def test_chunks_give_the_model_of_one_call(scale, params):
     X, y = rows()
     params = {**params, "scale": scale, "random_state": 0}
     whole, pieces = (PassiveAggressiveClassifier(**params) for _ in range(2))
     whole.partial_fit(X, y, classes=[0, 1, 2])
     for start in range(0, len(y), 13):
         pieces.partial_fit(X[start : start + 13], y[start : start + 13], classes=[0, 1, 2])
-    if params.get("metric") == "full":  # whose matrix is written anew at the end of a call
+    if params.get("metric") == "full":  # its matrix is rewritten at the end of each call
         assert_close(whole.coef_, pieces.coef_, rtol=1e-12)
     else:
         same(whole, pieces)
@@ -97,7 +97,7 @@ def test_pieces_teach_what_the_whole_does(scale, params):
 
 @every_scale
 @pytest.mark.parametrize("params", OTHERS, ids=str)
-def test_copies_and_files_go_on_alike(scale, params, tmp_path):
+def test_copies_and_saved_models_continue_identically(scale, params, tmp_path):
     X, y = rows()
     model = learned(X[:120], y[:120], scale=scale, **params)
     aggro.save(model, tmp_path / "model.aggro")
@@ -110,7 +110,7 @@ def test_copies_and_files_go_on_alike(scale, params, tmp_path):
 @every_scale
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
 @pytest.mark.parametrize("power", [10, -10, 400, -400])
-def test_the_unit_of_a_feature_does_not_matter(scale, metric, power):
+def test_model_is_invariant_to_the_unit_of_a_feature(scale, metric, power):
     X, y = rows()
     other = X.copy()
     other[:, 2] *= 2.0**power  # exact
@@ -123,7 +123,7 @@ def test_the_unit_of_a_feature_does_not_matter(scale, metric, power):
     assert_array_equal(learned(other, y, scale=scale, metric=metric).predict(other), one.predict(X))
 
 
-def test_without_a_scale_the_unit_does_matter():
+def test_unscaled_model_depends_on_the_unit_of_a_feature():
     X, y = rows()
     other = X * np.where(np.arange(6) == 2, 1024.0, 1.0)
     one, two = learned(X, y), learned(other, y)
@@ -131,29 +131,29 @@ def test_without_a_scale_the_unit_does_matter():
 
 
 @every_scale
-def test_a_value_too_large_to_be_scaled_changes_nothing(scale):
+def test_value_too_large_to_scale_changes_nothing(scale):
     X, y = rows()
     model = learned(X, y, scale=scale)
-    twin = pickle.loads(pickle.dumps(model))
+    copied = pickle.loads(pickle.dumps(model))
     for wrong in (1e200, np.nan, np.inf):
         bad = X[:9].copy()
         bad[7, 1] = wrong
         with pytest.raises(ValueError, match="row 7"):
             model.partial_fit(bad, y[:9])
-        same(model, twin)
+        same(model, copied)
 
 
-def test_a_constant_column():
+def test_constant_column_is_ignored_by_standard_scaling():
     X, y = rows()
     X[:, 3] = 7.25
-    assert_array_equal(learned(X, y, scale="standard").coef_[:, 3], 0)  # it says nothing
+    assert_array_equal(learned(X, y, scale="standard").coef_[:, 3], 0)  # no variance
     online = learned(X, y, scale="online")
     assert np.isfinite(online.coef_).all() and np.any(online.coef_[:, 3])  # a second intercept
 
 
 @every_scale
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
-def test_a_column_never_seen_has_no_weight(scale, storage):
+def test_column_of_zeros_has_no_weight(scale, storage):
     X, y = rows()
     X[:, [1, 4]] = 0
     model = learned(storage(X), y, scale=scale)
@@ -161,7 +161,7 @@ def test_a_column_never_seen_has_no_weight(scale, storage):
     assert np.all(np.any(model.coef_ != 0, axis=0) == [1, 0, 1, 1, 0, 1])
 
 
-def test_online_counts_only_what_is_not_zero():
+def test_online_scaling_ignores_zeros():
     X, y = rows()
     model = learned(sp.csr_matrix(X), y, scale="online")
     few, many = X[:, 0][X[:, 0] != 0], np.count_nonzero(X, axis=0)
@@ -171,7 +171,7 @@ def test_online_counts_only_what_is_not_zero():
 
 
 @every_scale
-def test_weights_cannot_be_given(scale):
+def test_initial_weights_are_rejected(scale):
     X, y = rows(classes=2)
     model = PassiveAggressiveClassifier(scale=scale)
     with pytest.raises(ValueError, match="scale='none' to give coef_init"):
@@ -187,9 +187,9 @@ def test_weights_cannot_be_given(scale):
 
 @every_scale
 @pytest.mark.parametrize("multiclass", ["support", "ovr"])
-def test_new_classes_keep_what_is_known_of_the_features(scale, multiclass):
+def test_new_classes_keep_the_feature_scales(scale, multiclass):
     X, y = rows(classes=4)
-    order = np.argsort(y, kind="stable")  # class after class
+    order = np.argsort(y, kind="stable")  # sorted by class
     X, y = X[order], y[order]
     model = PassiveAggressiveClassifier(scale=scale, multiclass=multiclass)
     for start in range(0, len(y), 20):

@@ -1,4 +1,4 @@
-"""The second-order relatives and the Perceptron: their twins, and scikit-learn's own checks."""
+"""Second-order rules and the Perceptron: NumPy references and scikit-learn's checks."""
 
 from statistics import NormalDist
 
@@ -19,9 +19,7 @@ WEIGHTS = {
     "check_sample_weight_equivalence_on_dense_data": ORDER,
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
 }
-HARD = {
-    "check_class_weight_classifiers": "a hard constraint has no price that a weight could raise"
-}
+HARD = {"check_class_weight_classifiers": "sample weights do not affect hard constraints"}
 
 
 def expected_failures(estimator):
@@ -44,12 +42,12 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-TWINS = [
+REFERENCES = [
     (aggro.Perceptron(multiclass="ovr"), {"rule": "perceptron"}),
     *(
-        (model, {"metric": metric, **twin})
+        (model, {"metric": metric, **rule})
         for metric in ("diagonal", "full")
-        for model, twin in (
+        for model, rule in (
             (aggro.AROWClassifier(r=0.7, metric=metric), {"rule": "arow", "r": 0.7}),
             (aggro.ConfidenceWeightedClassifier(metric=metric), {"rule": "cw"}),
             (
@@ -69,9 +67,9 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("model", "twin"), TWINS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("model", "rule"), REFERENCES, ids=lambda value: str(value)[:60])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_second_order_classifier_equals_its_reference(model, twin, classes):
+def test_second_order_classifier_equals_its_reference(model, rule, classes):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 6))
     y = (X @ rng.normal(size=(6, classes))).argmax(axis=1)
@@ -80,7 +78,7 @@ def test_second_order_classifier_equals_its_reference(model, twin, classes):
     phi = NormalDist().inv_cdf(0.9)
     reference = ReferenceLearner(
         task, 6, 1 if classes == 2 else classes, multiclass="ovr", phi=phi,
-        intercept_scaling=getattr(model, "intercept_scaling", 1.0), **twin,
+        intercept_scaling=getattr(model, "intercept_scaling", 1.0), **rule,
     )  # fmt: skip
     reference.learn_stream(X, 2 * y - 1 if classes == 2 else y, weights)
     model = clone(model).partial_fit(X, y, classes=np.arange(classes), sample_weight=weights)
@@ -89,7 +87,7 @@ def test_second_order_classifier_equals_its_reference(model, twin, classes):
     assert model.n_updates_ == reference.n_updates
 
 
-def test_pam_ii_with_half_a_price_is_arow():
+def test_pam_ii_with_C_of_one_half_is_arow():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(100, 5))
     y = (X[:, 0] > 0).astype(int)
@@ -103,30 +101,30 @@ def test_pam_ii_with_half_a_price_is_arow():
 @pytest.mark.parametrize("class_mean", [0.0, 0.3])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("batch_size", [1, 4])
-def test_arow_in_batches(metric, class_mean, classes, batch_size):
-    """The weight of an example counts in its precision, alone and among others."""
+def test_arow_in_batches_agrees_with_the_reference(metric, class_mean, classes, batch_size):
+    """The weight of an example multiplies its precision, also within a batch."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 5))
     y = (X @ rng.normal(size=(5, classes)) + 0.5 * rng.normal(size=(60, classes))).argmax(axis=1)
     weights = rng.choice([0.0, 0.3, 1.0, 2.5], 60)
     task, outputs = ("binary", 1) if classes == 2 else ("multiclass", 3)
     axes = {"class_mean": class_mean, "batch_size": batch_size, "metric": metric, "r": 0.6}
-    twin = ReferenceLearner(task, 5, outputs, multiclass="ovr", rule="arow", **axes)
-    twin.learn_stream(X, 2 * y - 1 if classes == 2 else y, weights)
+    reference = ReferenceLearner(task, 5, outputs, multiclass="ovr", rule="arow", **axes)
+    reference.learn_stream(X, 2 * y - 1 if classes == 2 else y, weights)
     learner = Learner(Settings(task=task, loss="arow", multiclass="ovr", **axes), 5, classes)
     learner.learn(rows_of(X), labels=y.astype(np.int64), weights=weights)
-    assert_allclose(learner.coef(), twin.W, rtol=1e-8, atol=1e-10)
-    assert_allclose(learner.intercept(), twin.b, rtol=1e-8, atol=1e-10)
+    assert_allclose(learner.coef(), reference.W, rtol=1e-8, atol=1e-10)
+    assert_allclose(learner.intercept(), reference.b, rtol=1e-8, atol=1e-10)
     plain = Learner(learner.settings, 5, classes)
     plain.learn(rows_of(X), labels=y.astype(np.int64), weights=(weights > 0).astype(float))
-    assert not np.allclose(plain.coef(), twin.W, rtol=1e-3)
+    assert not np.allclose(plain.coef(), reference.W, rtol=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["cw", "cw_stdev"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("task", "outputs"), [("binary", 2), ("multilabel", 3)])
-def test_variances_of_all_sizes(task, outputs, dtype, loss):
-    """Contradictions shrink variances without end; the next one still finds a step, or none."""
+def test_tiny_variances_do_not_overflow(task, outputs, dtype, loss):
+    """Contradictions shrink variances towards zero; later steps stay finite."""
     settings = Settings(task, loss=loss, metric="diagonal", fit_intercept=False)
     answer = {"labels": np.array([0])} if task == "binary" else {"values": -np.ones((1, outputs))}
     smallest = int(np.log10(float(np.finfo(dtype).tiny)))
@@ -134,8 +132,8 @@ def test_variances_of_all_sizes(task, outputs, dtype, loss):
         for weight in (1.0, 30.0):
             learner = Learner(settings, 2, outputs, dtype)
             state = learner.state()
-            lines = state["weights"].reshape(2, 2, -1)  # for each feature weights, then variances
-            lines[:, 0], lines[0, 1], lines[1, 1] = weight, 0.0, dtype(10.0 ** (power / 2))
+            table = state["weights"].reshape(2, 2, -1)  # for each feature weights, then variances
+            table[:, 0], table[0, 1], table[1, 1] = weight, 0.0, dtype(10.0 ** (power / 2))
             learner.load_state(state)
             learner.learn(rows_of(np.array([[20.0, 20.0]], dtype)), **answer)
             assert all(np.isfinite(array).all() for array in learner.state().values())

@@ -1,6 +1,6 @@
-"""Sizes that no machine can hold: refused before anything is asked for, and nothing is lost.
+"""Models too large for memory are rejected before allocation, and nothing changes.
 
-None of these tests allocates what it speaks of: the sizes are far beyond any machine.
+The sizes are far beyond any machine; the tests allocate nothing of that size.
 """
 
 import os
@@ -22,7 +22,7 @@ from aggro.kernel_settings import KernelChoice
 from aggro.learner import rows_of
 from aggro.settings import Settings
 
-# powers of two, which wrap around to nothing, and numbers that wrap around to a little
+# sizes in bytes that overflow to zero or to a small number
 WIDTHS = (2**40, 2**58, 2**60, 576460752303423491, 2**61 + 3, 2**62, 2**63 - 1)
 KINDS = (
     {},
@@ -39,14 +39,14 @@ KINDS = (
 
 
 def wide(width, rows=3):
-    """One entry in each row, the last in the last column."""
+    """Return rows of one entry each, one of them in the last column."""
     indices = np.array([k * (width - 1) // (rows - 1) for k in range(rows)])
     return sp.csr_array((np.ones(rows), indices, np.arange(rows + 1)), shape=(rows, width))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_model_too_wide_is_refused(kind, dtype):
+def test_too_many_features_raise_memory_error(kind, dtype):
     for width in WIDTHS:
         for outputs in (2, 3, 1000):
             with pytest.raises(MemoryError, match=r"features needs [\d.e+]+ GiB of memory, but"):
@@ -54,26 +54,26 @@ def test_a_model_too_wide_is_refused(kind, dtype):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_model_that_cannot_grow_goes_on_as_it_was(kind):
+def test_failed_growth_leaves_the_model_usable(kind):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 5)), rng.integers(0, 3, 40)
     settings = Settings(task="multiclass", **kind)
-    learner, twin = (make_learner(settings, 5, 3) for _ in range(2))
-    for each in (learner, twin):
+    learner, unchanged = (make_learner(settings, 5, 3) for _ in range(2))
+    for each in (learner, unchanged):
         each.learn(rows_of(X), labels=y)
     for width in WIDTHS:
         with pytest.raises(MemoryError, match="GiB"):
             learner.model.grow(width)
-        assert same_state(learner, twin) and learner.features == 5
+        assert same_state(learner, unchanged) and learner.features == 5
     X = np.hstack([X, X])
-    for each in (learner, twin):
+    for each in (learner, unchanged):
         each.model.grow(10)
         each.learn(rows_of(X), labels=y)
-    assert same_state(learner, twin)
+    assert same_state(learner, unchanged)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_estimators_say_what_a_wide_matrix_would_need(width):
+def test_estimators_report_the_memory_a_wide_matrix_needs(width):
     X, y = wide(width), [0, 1, 2]
     models = (
         aggro.PassiveAggressiveClassifier(),
@@ -93,7 +93,7 @@ def test_estimators_say_what_a_wide_matrix_would_need(width):
 
 
 @pytest.mark.parametrize("features", WIDTHS)
-def test_kernels_of_many_features(features):
+def test_kernel_of_too_many_features_raises_memory_error(features):
     choice = KernelChoice("rbf", 0.1, 3, 0.0, None, "simple")
     for sparse in (False, True):
         with pytest.raises(MemoryError, match=r"a kernel on \d+ features needs .* GiB"):
@@ -101,24 +101,24 @@ def test_kernels_of_many_features(features):
 
 
 @pytest.mark.parametrize("setting", [{"queue": 2**60}, {"queue": 2**62 + 1}, {"queue": 2**36}])
-def test_a_queue_too_long(setting):
+def test_too_long_queue_is_rejected(setting):
     with pytest.raises(MemoryError, match="GiB"):
         make_learner(Settings(task="multiclass", **setting), 10, 3)
 
 
-def test_a_reservoir_too_large():
+def test_too_large_reservoir_is_rejected():
     for size in (2**40, 2**60, 2**62 + 1):
         settings = Settings(task="multiclass", average="reservoir", reservoir_size=size)
         with pytest.raises(MemoryError, match="GiB"):
             make_learner(settings, 10, 3)
 
 
-def test_streams_of_too_many_places():
+def test_too_large_max_features_is_rejected():
     with pytest.raises(MemoryError, match=r"a full metric on .* GiB.*diagonal"):
         aggro.StreamClassifier("PA-I", max_features=2**31 - 1, overflow="hash", metric="full")
 
 
-def test_a_mini_batch_too_large_is_refused_before_it_is_begun():
+def test_too_large_minibatch_is_rejected_before_learning():
     rows = 300_000
     X, y = np.ones((rows, 1)), np.arange(rows) % 2
     settings = Settings(task="binary", batch_size=rows, class_mean=0.1)
@@ -135,13 +135,15 @@ def test_a_mini_batch_too_large_is_refused_before_it_is_begun():
     assert kernel.examples == 0
 
 
-def test_the_command_line_names_the_example(tmp_path, capsys):
-    """What can be read, but is too wide for the kind of model that is asked for."""
+def test_command_line_error_names_the_example(tmp_path, capsys):
+    """The file is valid but has too many features for the requested model."""
     data = tmp_path / "wide.svm"
     data.write_text("1 1:1\n2 3:1\n3 9999999:1 5:2\n1 2:1\n")
     assert main(["train", str(data), "-o", str(tmp_path / "m"), "--metric", "full"]) == 1
-    told = capsys.readouterr().err
-    assert re.search(r"wide.svm, example 3: feature 9999998: .* [\d.]+ GiB .*diagonal", told), told
+    message = capsys.readouterr().err
+    assert re.search(r"wide.svm, example 3: feature 9999998: .* [\d.]+ GiB .*diagonal", message), (
+        message
+    )
     assert not (tmp_path / "m").exists()
 
 
@@ -154,9 +156,9 @@ SHORT_OF_MEMORY = """
 
     LIMITS = resource.getrlimit(resource.RLIMIT_AS)
 
-    def leave(room):
+    def leave(free):
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + room, LIMITS[1]))
+        resource.setrlimit(resource.RLIMIT_AS, (used + free, LIMITS[1]))
 
     def leave_all():
         resource.setrlimit(resource.RLIMIT_AS, LIMITS)
@@ -168,16 +170,16 @@ NEXT_TO_NONE = """
     learner.learn(rows_of(X), labels=y)
     before = learner.coef().copy()
     leave(1 << 20)
-    told = []
+    errors = []
     for attempt in (learner.state, lambda: learner.model.grow(40_000)):
         try:
             kept = attempt()
         except MemoryError as error:
-            told.append(str(error))
+            errors.append(str(error))
     for _ in range(3):  # without memory for threads, too
         learner.scores(rows_of(X[:2]), threads=64)
     leave_all()
-    assert len(told) == 2 and all("not enough memory" in text for text in told), told
+    assert len(errors) == 2 and all("not enough memory" in text for text in errors), errors
     assert np.array_equal(before, learner.coef()) and learner.features == 4000
     learner.learn(rows_of(X), labels=y, threads=4)
 """
@@ -185,27 +187,27 @@ GROWING = """
     X, y = np.random.default_rng(0).normal(size=(40, 30)), np.arange(40) % 2
     settings = Settings(task="binary", average=True, class_mean=0.1, **{setting})
     learner = make_learner(settings, 30, 1)
-    room = 0
+    free = 0
     while learner.features == 30:
         learner.learn(rows_of(X), labels=y)
         before = learner.state()
-        leave(room)
+        leave(free)
         try:
             learner.model.grow(1_000_000)
         except MemoryError:
             leave_all()
             after = learner.state()
-            assert all(np.array_equal(before[name], after[name]) for name in before), room
-        room += 1 << 20
-    assert learner.features == 1_000_000 and room > 20 << 20, room
+            assert all(np.array_equal(before[name], after[name]) for name in before), free
+        free += 1 << 20
+    assert learner.features == 1_000_000 and free > 20 << 20, free
 """
 
 
 def limited(test):
-    """Leave out a test where no limit can be set."""
+    """Skip a test where no memory limit can be set."""
     for condition, reason in (
         (not sys.platform.startswith("linux"), "sets a limit as Linux has it"),
-        (_core.level in ("sanitized", "tsan"), "the sanitizer needs much room"),
+        (_core.level in ("sanitized", "tsan"), "the sanitizer needs much memory"),
     ):
         test = pytest.mark.skipif(condition, reason=reason)(test)
     return test
@@ -223,8 +225,8 @@ def run_short_of_memory(program):
 
 
 @limited
-def test_short_of_memory_nothing_is_lost():
-    """With next to no memory left: plain words, and the model is as it was."""
+def test_running_out_of_memory_leaves_the_model_unchanged():
+    """With almost no memory left, calls raise MemoryError and learning continues later."""
     run_short_of_memory(NEXT_TO_NONE)
 
 
@@ -233,12 +235,12 @@ def test_short_of_memory_nothing_is_lost():
     "setting",
     [{}, {"scale": "online"}, {"scale": "standard"}, {"metric": "diagonal", "scale": "standard"}],
 )
-def test_memory_that_ends_anywhere_in_a_growth_changes_nothing(setting):
-    """Some of the tables found room and others did not."""
+def test_growth_that_runs_out_of_memory_changes_nothing(setting):
+    """The limit is raised in steps, so that each allocation of the growth fails once."""
     run_short_of_memory(GROWING.replace("{setting}", repr(setting)))
 
 
-def test_a_model_of_more_features_than_an_index_can_name():
-    """Refused where there is memory for it; where there is none, that is said."""
+def test_more_features_than_32_bit_indices_are_rejected():
+    """Machines with too little memory raise MemoryError instead."""
     with pytest.raises((ValueError, MemoryError), match=r"2147483648 features (were asked|needs)"):
         make_learner(Settings(task="binary"), 2**31, 1, np.float32)

@@ -1,4 +1,4 @@
-"""The stress tool finds defects that are put into the library, and a seed repeats its case."""
+"""The stress tool finds defects injected into the library, and a seed repeats its case."""
 
 import sys
 from dataclasses import replace
@@ -49,7 +49,7 @@ def simple_data(weights=None):
 
 
 def simple_case(fault=NOTHING, seed=2, **params):
-    """A case without any difficulty, except that one fault happens after row 10."""
+    """Return a simple case with one fault after row 10."""
     params = {"C": 0.4, "random_state": 0, **params}
     setting = Setting("PassiveAggressiveClassifier", params, "multiclass", 3)
     plan = [Step(10, NOTHING, 1), Step(20, fault, seed), Step(30, NOTHING, 3)]
@@ -59,7 +59,7 @@ def simple_case(fault=NOTHING, seed=2, **params):
 def passes_case(
     fault=NOTHING, name="PassiveAggressiveClassifier", weights=None, seed=2, **schedule
 ):
-    """A fit and a warm start of 20 rows, and 10 rows afterwards."""
+    """Return a case of ``fit`` and a warm start on 20 rows, then ``partial_fit`` of 10 rows."""
     params = {"C": 0.4, "random_state": 0, "average": False}
     if name.startswith("Kernel"):
         params["gamma"] = 0.5
@@ -71,7 +71,7 @@ def passes_case(
 
 
 @pytest.mark.parametrize("seed", range(0, 200, 20))
-def test_a_seed_is_a_case(seed):
+def test_same_seed_gives_the_same_case(seed):
     one, two = compose(seed), compose(seed)
     assert str(one) == str(two) and f"seed {seed}" in str(one)
     assert str(vars(one)) == str(vars(two))
@@ -84,7 +84,7 @@ def test_every_kind_and_every_fault_is_drawn():
 
 
 @pytest.mark.parametrize("fault", faults_for(simple_case().setting))
-def test_a_simple_learner_withstands_every_fault(fault):
+def test_simple_learner_withstands_every_fault(fault):
     assert failure(simple_case(fault)) is None
 
 
@@ -92,11 +92,11 @@ def test_a_simple_learner_withstands_every_fault(fault):
 @pytest.mark.parametrize(
     "name", ["PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier"]
 )
-def test_a_simple_fit_withstands_every_fault(fault, name):
+def test_simple_fit_withstands_every_fault(fault, name):
     assert failure(passes_case(fault, name)) is None
 
 
-# -- defects that are put into the library ---------------------------------------------------
+# -- defects injected into the library ------------------------------------------------------
 
 
 def flawed_copy(monkeypatch):
@@ -171,7 +171,7 @@ AMID_CALLS = {rows_of_an_interrupted_call: simple_case, warm_start_without_a_cop
 
 @pytest.mark.parametrize("defect", AMID_CALLS, ids=lambda defect: defect.__name__)
 def test_defects_of_interrupted_calls_are_found(defect, monkeypatch):
-    """One of some interrupts meets the lines in question."""
+    """At least one of several interrupts falls on the lines in question."""
     defect(monkeypatch)
     fault, compose_case = "interrupted at a line", AMID_CALLS[defect]
     assert any(failure(compose_case(fault, seed=seed)) for seed in range(100))
@@ -225,7 +225,7 @@ def test_defects_of_several_passes_are_found(defect, monkeypatch):
 
 
 @pytest.mark.parametrize("tol", [0.3, 0.1, 0.01])
-def test_the_number_of_passes_is_that_of_the_reference(tol, monkeypatch):
+def test_number_of_passes_equals_that_of_the_reference(tol, monkeypatch):
     case = passes_case(tol=tol, max_iter=8)
     case = replace(case, plan=[Step(30, NOTHING, 1, "fit")])
     assert failure(case) is None
@@ -244,7 +244,7 @@ def test_the_number_of_passes_is_that_of_the_reference(tol, monkeypatch):
 
 
 @pytest.mark.parametrize("fault", FOR_TEXTS)
-def test_a_text_learner_withstands_every_fault(fault):
+def test_text_learner_withstands_every_fault(fault):
     rng = np.random.default_rng(3)
     data = texts._draw(rng, regression=False)
     params = {"n_features": 64, "random_state": 1, "C": 1.0, "metric": "euclidean", "idf": True}
@@ -253,7 +253,7 @@ def test_a_text_learner_withstands_every_fault(fault):
     assert failure(texts.TextCase(1, setting, data, plan, SCHEDULE)) is None
 
 
-def test_a_file_that_is_read_half_is_found(monkeypatch):
+def test_half_read_file_is_found(monkeypatch):
     case = TruncatedTable(1, ".svm", ".xz", 200, 0.5)
     assert failure(case) is None
     reader = aggro.io.compression.Decompressed
@@ -269,14 +269,14 @@ def test_a_file_that_is_read_half_is_found(monkeypatch):
     assert "were read as" in failure(case)
 
 
-def test_a_restored_folder_that_loses_updates_is_found(monkeypatch):
+def test_restore_that_loses_updates_is_found(monkeypatch):
     actions = ("learn 10", "copy_journal", "learn 20", "snapshot", "copy_snapshot", "restore")
     plan = [(each.split()[0], int(each.split()[-1]) if " " in each else "") for each in actions]
     case = Restore(1, "PA-I", {}, [*plan, ("learn", 5), ("crash", ""), ("learn", 1)])
     assert failure(case) is None
     newest = aggro.serve.snapshots.Snapshots.newest
 
-    def whatever_the_journal_says(self, journal):
+    def ignore_the_journal(self, journal):
         last, at = journal.last, journal.checksum_at
         snapshot = max(map(int, (p.stem[6:] for p in self.folder.glob("model-*.aggro"))))
         journal.last = max(last, snapshot)
@@ -289,11 +289,11 @@ def test_a_restored_folder_that_loses_updates_is_found(monkeypatch):
             journal.last = last
             del journal.checksum_at
 
-    monkeypatch.setattr(aggro.serve.snapshots.Snapshots, "newest", whatever_the_journal_says)
+    monkeypatch.setattr(aggro.serve.snapshots.Snapshots, "newest", ignore_the_journal)
     assert failure(case) is not None
 
 
-def test_a_selection_that_ignores_weights_is_found(monkeypatch):
+def test_model_selection_that_ignores_weights_is_found(monkeypatch):
     case = Selection(4, "a rare class", "PassiveAggressiveClassifier", {"C": "auto"}, 1500)
     monkeypatch.setattr(Selection, "make", lambda self: self.fixed(1e-7))
     assert "balanced accuracy" in failure(case)
@@ -310,7 +310,7 @@ def test_every_scenario_is_drawn():
 # -- tolerances ------------------------------------------------------------------------------
 
 
-def test_scores_beyond_all_numbers_must_be_so_in_both():
+def test_infinite_scores_must_agree():
     case = simple_case()
     large = np.array([1.0, np.inf, np.nan])
     close("scores", np.array([1.0, np.nan, -np.inf]), large, case)
@@ -336,7 +336,7 @@ SENSITIVE = [
         lambda case, X: (np.zeros(3), float(np.abs(X - case.data.X).sum())),  # other updates
     ],
 )
-def test_only_what_depends_on_last_digits_is_accepted(setting, learned, monkeypatch):
+def test_only_differences_caused_by_rounding_are_accepted(setting, learned, monkeypatch):
     simple = simple_case()
     sensitive = replace(simple, setting=setting)
     assert not magnifies(sensitive)
@@ -355,7 +355,7 @@ def test_only_what_depends_on_last_digits_is_accepted(setting, learned, monkeypa
         differs(simple, None, None)
 
 
-def test_a_hard_step_is_sensitive_where_its_row_comes_again(monkeypatch):
+def test_repeated_rows_make_hard_steps_sensitive(monkeypatch):
     simple = simple_case()
     hard = replace(simple, setting=replace(simple.setting, params={"loss": "hard"}))
     twice = np.concatenate([simple.data.X[:-1], simple.data.X[:1]])
@@ -367,7 +367,7 @@ def test_a_hard_step_is_sensitive_where_its_row_comes_again(monkeypatch):
     assert not magnifies(replace(again, setting=simple.setting))
 
 
-def test_only_equal_rows_of_a_hard_batch_may_ask_the_impossible():
+def test_only_equal_rows_of_a_hard_batch_may_be_contradictory():
     params = {"loss": "hard", "batch_size": 4}
     simple = simple_case()
     twice = np.concatenate([simple.data.X[:-1], simple.data.X[:1]])
@@ -381,7 +381,7 @@ def test_only_equal_rows_of_a_hard_batch_may_ask_the_impossible():
         assert not asks_the_impossible(replace(hard, data=replace(data, **changes)))
 
 
-def test_a_copy_may_reject_what_is_huge_or_of_long_ago_the_second_time():
+def test_copy_may_reject_huge_rows_and_old_names():
     case = simple_case()
     run = Run(adapter_of(case.setting, case.data))
     run.perform(Step(3, NOTHING, 0))
@@ -401,7 +401,7 @@ def test_a_copy_may_reject_what_is_huge_or_of_long_ago_the_second_time():
     assert not replace(narrow, params={"batch_size": 4}).is_narrow
 
 
-def test_a_selection_may_depend_on_ties_of_rows_that_come_again():
+def test_model_selection_may_depend_on_ties_of_repeated_rows():
     auto = Setting("PassiveAggressiveClassifier", {"C": "auto"}, "binary", 1)
     selection = replace(simple_case(), setting=auto)
     rows = selection.data.X
@@ -413,15 +413,15 @@ def test_a_selection_may_depend_on_ties_of_rows_that_come_again():
     assert not hangs_on_rounding(replace(numbers, setting=replace(auto, task="regression")))
 
 
-def test_only_terms_that_cancel_but_for_rounding_are_ties():
+def test_only_terms_that_cancel_up_to_rounding_are_ties():
     for scores in (1e-16, [-1e-13], [0.3, 0.3 + 1e-16, 0.1], [1e6, 1e6 + 1e-9]):
         assert is_rounding(np.array(scores))
-    for scores in (0.0, [1e-9], [0.3, 0.3, 0.1], [0.3, 0.31]):  # zeros and equals are exact
+    for scores in (0.0, [1e-9], [0.3, 0.3, 0.1], [0.3, 0.31]):  # exact zeros and exact ties
         assert not is_rounding(np.array(scores))
 
 
 class Counts:
-    """An adapter whose learners count an update per row, single precision one less at row 3."""
+    """An adapter that counts one update per row, one less at row 3 in single precision."""
 
     def __init__(self, setting, data):
         self.setting, self.data = self, data
@@ -436,8 +436,8 @@ class Counts:
         return {"updates": sum(model) + (len(model) > 4 and not model[3])}
 
 
-def test_single_precision_may_take_a_loss_for_rounding(monkeypatch):
-    """It is noticed at the row where that happens, though in the end as many are counted."""
+def test_single_precision_may_treat_a_loss_as_rounding(monkeypatch):
+    """The difference is found at its row, even if the final counts are equal."""
     simple, params = simple_case(), {"metric": "diagonal"}
     single = replace(simple, data=replace(simple.data, dtype=np.dtype(np.float32)))
     learns = replace(single, setting=replace(simple.setting, params=params))

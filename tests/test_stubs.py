@@ -1,4 +1,4 @@
-"""The type stubs of the compiled core say what the core has."""
+"""The type stubs of the compiled core are up to date."""
 
 import importlib.util
 import subprocess

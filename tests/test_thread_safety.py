@@ -1,4 +1,4 @@
-"""Several threads use one object: nothing breaks, nothing is lost, and all they see is whole."""
+"""Several threads share one object: no update is lost, and readers see consistent states."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ from aggro import _core
 from aggro.kernel_learner import KernelLearner
 from aggro.kernel_settings import KernelChoice
 from aggro.learner import rows_of
-from aggro.selection.common import make_learner as make_race
+from aggro.selection.common import make_learner as make_selection
 from aggro.settings import Settings
 
 SECONDS = 0.15
@@ -24,7 +24,7 @@ Y = rng.integers(0, 3, 60)
 
 
 def run_together(*jobs, seconds=SECONDS):
-    """Call each job again and again, each in a thread of its own; return how often each was."""
+    """Call each job repeatedly in a separate thread; return the number of calls of each."""
     end, failures, counts = time.monotonic() + seconds, [], [0] * len(jobs)
     start = threading.Barrier(len(jobs))
 
@@ -34,12 +34,12 @@ def run_together(*jobs, seconds=SECONDS):
             while time.monotonic() < end and not failures:
                 jobs[i]()
                 counts[i] += 1
-        except BaseException as error:  # shown by the thread that waits
+        except BaseException as error:  # raised by the main thread
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(jobs))]
     before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # they take turns as often as they can
+    sys.setswitchinterval(1e-6)  # switch threads as often as possible
     try:
         for thread in threads:
             thread.start()
@@ -61,25 +61,25 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_all_that_a_linear_model_says_while_it_learns(name):
+def test_linear_model_is_consistent_while_it_learns(name):
     settings = Settings(task="multiclass", **SETTINGS[name])
     learner = make_learner(settings, 12, 3)
     model, rows = learner.model, rows_of(X)
-    teach = lambda: model.learn(rows, Y, threads=2)  # noqa: E731
+    learn = lambda: model.learn(rows, Y, threads=2)  # noqa: E731
 
-    def look():
+    def read():
         state = model.state()
         assert state["counters"][0] % 60 == 0  # whole calls
         assert np.isfinite(model.score(rows, 2)).all()
 
-    def ask():
+    def query():
         assert model.examples % 60 == 0 and model.averaged >= 0 and model.features == 12
         assert len(model.tallies) == 1 and len(model.records) == 1 and model.chosen == 0
         assert len(model.chosen_record) == 2 and model.memory == 1 and model.lanes >= 3
         assert np.isfinite(model.bias()).all() and np.isfinite(model.weights()).all()
         model.weights_view()
 
-    def set_back():
+    def reset():
         model.set_groups(learner._groups())
         model.freeze_means(False)
         model.set_memory(1.0)
@@ -87,45 +87,45 @@ def test_all_that_a_linear_model_says_while_it_learns(name):
         model.load_state(model.state() if model.examples == 0 else start)
 
     start = model.state()
-    counts = run_together(teach, teach, look, ask)
+    counts = run_together(learn, learn, read, query)
     assert model.examples == 60 * (counts[0] + counts[1])
-    run_together(teach, look, ask, set_back)
+    run_together(learn, read, query, reset)
 
 
-def test_models_that_are_taught_together_in_any_order():
-    """Threads name the same models in different orders, and never wait for each other for ever."""
+def test_models_locked_in_different_orders_do_not_deadlock():
+    """Threads pass the same models to ``learn_together`` in different orders."""
     learners = [make_learner(Settings(task="multiclass"), 12, 3) for _ in range(4)]
     models, rows = [learner.model for learner in learners], rows_of(X)
     orders = (models, models[::-1], [models[2], models[0]], [models[1], models[3]])
     jobs = [lambda some=some: _core.learn_together(some, rows, Y, threads=2) for some in orders]
     counts = run_together(*jobs, lambda: [model.score(rows) for model in models])
-    taught = [counts[0] + counts[1] + counts[2 + i % 2] for i in range(4)]
-    assert [model.examples for model in models] == [60 * count for count in taught]
+    calls = [counts[0] + counts[1] + counts[2 + i % 2] for i in range(4)]
+    assert [model.examples for model in models] == [60 * count for count in calls]
 
 
-def test_a_lesson_and_its_undoing_are_one():
-    """What others learned in the meantime is not undone."""
+def test_rollback_keeps_the_updates_of_other_threads():
+    """A failed call is rolled back before other calls start."""
     learner = make_learner(Settings(task="multiclass"), 12, 3)
     bad = X.copy()
     bad[50, 3] = np.nan
 
-    def refused():
+    def rejected():
         with pytest.raises(ValueError, match="row 50"):
             learner.learn(rows_of(bad), labels=Y)
 
-    counts = run_together(refused, refused, lambda: learner.learn(rows_of(X), labels=Y))
+    counts = run_together(rejected, rejected, lambda: learner.learn(rows_of(X), labels=Y))
     assert learner.examples == 60 * counts[2]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("strategy", ["simple", "nearest", "projection", "oldest"])
-def test_a_kernel_model(strategy, sparse):
+def test_kernel_model_is_consistent_while_it_learns(strategy, sparse):
     choice = KernelChoice("rbf", 0.1, 3, 0.0, 20, strategy)
     learner = KernelLearner(Settings(task="multiclass"), choice, 0.1, 600, 3, sparse)
     wide = np.hstack([X, np.zeros((60, 588))])
-    model, lesson = learner.model, {"labels": Y, "weights": None}
+    model, batch = learner.model, {"labels": Y, "weights": None}
 
-    def look():
+    def read():
         ids, coef = model.expansion()
         assert len(ids) == len(coef) == len(set(ids)) <= 20
         state = model.state()
@@ -134,12 +134,12 @@ def test_a_kernel_model(strategy, sparse):
         assert model.examples % 60 == 0 and len(model.history) == 3
         assert len(model.support()) >= 2
 
-    counts = run_together(*2 * [lambda: learner.learn_rows(wide, lesson)], look, look)
+    counts = run_together(*2 * [lambda: learner.learn_rows(wide, batch)], read, read)
     assert model.examples == 60 * (counts[0] + counts[1]) == learner.next_id
 
 
-def test_kernel_values_for_another_store_are_refused():
-    """A call is for a number of support vectors; each call that is accepted makes one more."""
+def test_kernel_values_for_another_number_of_vectors_are_rejected():
+    """Kernel values must match the number of support vectors; each accepted call adds one."""
     for _ in range(5):
         choice = KernelChoice("precomputed", None, 3, 0.0, None, "simple")
         settings = Settings(task="binary", loss="hard", fit_intercept=False)
@@ -162,7 +162,7 @@ def test_kernel_values_for_another_store_are_refused():
 
 
 @pytest.mark.parametrize("wrong", [(3, 3), (2, 3), (3, 2), (2, 1), (0, 0)])
-def test_kernel_values_of_another_shape_are_refused(wrong):
+def test_kernel_values_of_another_shape_are_rejected(wrong):
     choice = KernelChoice("precomputed", None, 3, 0.0, None, "simple")
     learner = KernelLearner(Settings(task="binary", loss="hard"), choice, 1.0, 2, 2)
     model, labels, ids = learner.model, np.array([0, 1]), np.arange(2)
@@ -176,14 +176,14 @@ def test_kernel_values_of_another_shape_are_refused(wrong):
     assert model.size == 2
 
 
-def test_who_leaves_a_stream_lets_the_others_in():
-    """At once, also where the door itself is kept; an error inside is one way to leave."""
+def test_leaving_the_lock_of_a_stream_releases_it():
+    """Other threads continue at once, also after an exception inside the block."""
     model = aggro.StreamRegressor()
-    door = model._lock
+    lock = model._lock
     for error in (None, ValueError):
         try:
-            with door:
-                model.learn_one({"a": 1.0}, 1.0)  # whoever holds the door may go on
+            with lock:
+                model.learn_one({"a": 1.0}, 1.0)  # the lock is reentrant
                 if error:
                     raise error
         except ValueError:
@@ -195,7 +195,7 @@ def test_who_leaves_a_stream_lets_the_others_in():
     assert model.examples == 4
 
 
-def test_a_kernel_that_is_a_function():
+def test_callable_kernel_is_thread_safe():
     def kernel(A, B):
         return np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
 
@@ -214,21 +214,26 @@ def test_a_kernel_that_is_a_function():
 @pytest.mark.parametrize(
     "open_", [{"C": "auto"}, {"C": "auto", "metric": "auto", "average": "auto"}]
 )
-def test_a_race(open_):
-    """Learners leave it and grids move while others predict; no example is lost."""
+def test_model_selection_is_consistent_while_it_learns(open_):
+    """Candidates are dropped and grids move while other threads predict."""
     settings = Settings(task="multiclass", **open_)
-    race = make_race(settings, 12, 3)
-    race.learn(rows_of(X), labels=Y)
+    selection = make_selection(settings, 12, 3)
+    selection.learn(rows_of(X), labels=Y)
 
-    def look():
-        assert np.isfinite(race.scores(rows_of(X))).all()
-        assert race.C > 0 and sum(lane["chosen"] for lane in race.candidates()) == 1
-        assert race.progress.mistakes >= 0 and race.coef().shape == (3, 12)
-        assert len(race.best_learner().coef()) == 3
+    def read():
+        assert np.isfinite(selection.scores(rows_of(X))).all()
+        assert (
+            selection.C > 0
+            and sum(candidate["chosen"] for candidate in selection.candidates()) == 1
+        )
+        assert selection.progress.mistakes >= 0 and selection.coef().shape == (3, 12)
+        assert len(selection.best_learner().coef()) == 3
 
-    teach = lambda: race.learn(rows_of(X), labels=Y, threads=2)  # noqa: E731
-    counts = run_together(teach, teach, look, look, seconds=2 * SECONDS)
-    assert {learner.examples for learner in race.learners} == {60 * (1 + counts[0] + counts[1])}
+    learn = lambda: selection.learn(rows_of(X), labels=Y, threads=2)  # noqa: E731
+    counts = run_together(learn, learn, read, read, seconds=2 * SECONDS)
+    assert {learner.examples for learner in selection.learners} == {
+        60 * (1 + counts[0] + counts[1])
+    }
 
 
 def example(i):
@@ -247,7 +252,7 @@ def example(i):
     ],
     ids=str,
 )
-def test_a_stream(params):
+def test_stream_is_consistent_while_it_learns(params):
     stream = aggro.StreamClassifier("PA-I", **params)
     number = iter(range(10**9))
 
@@ -257,32 +262,32 @@ def test_a_stream(params):
     def predict():
         x = example(7)[0]
         assert stream.predict_one(x) in (None, *"abc")
-        said = stream.predict_proba_one(x)
-        assert not said or abs(sum(said.values()) - 1) < 1e-9
+        probabilities = stream.predict_proba_one(x)
+        assert not probabilities or abs(sum(probabilities.values()) - 1) < 1e-9
 
-    def look():
+    def read():
         names, _, model, _ = stream._pieces()
         assert model.examples <= stream.examples and len(names) <= 12
         assert stream.coef_ is not None and stream.intercept_ is not None
         assert stream.n_mistakes_ >= 0 and (not stream.examples or stream.C_ > 0)
 
-    counts = run_together(learn, learn, predict, look)
+    counts = run_together(learn, learn, predict, read)
     learned = counts[0] + counts[1]
     assert learned - 2 <= stream.examples <= learned
 
 
-def test_a_table_that_is_refused_undoes_no_other_threads_work():
+def test_rejected_table_keeps_the_updates_of_other_threads():
     pd = pytest.importorskip("pandas")
     good = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]})
     bad = pd.DataFrame({"a": [1.0, np.inf], "b": [0.0, 1.0]})
     stream = aggro.StreamClassifier("PA-I")
 
-    def refused():
+    def rejected():
         with pytest.raises(ValueError, match="row 1"):
             stream.learn_many(bad, ["x", "y"])
 
     counts = run_together(
-        refused,
+        rejected,
         lambda: stream.learn_many(good, ["x", "y"]),
         lambda: stream.learn_one({"a": 1.0}, "y"),
     )

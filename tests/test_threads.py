@@ -1,4 +1,4 @@
-"""Threads change the time, and nothing else: bit for bit the model of one thread."""
+"""Any number of threads gives a model that is bitwise equal to that of one thread."""
 
 import signal
 import threading
@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from linear_support import make_learner, same_state, stored, teach
+from linear_support import make_learner, same_state, stored, train
 
 import aggro
 from aggro.checks import threads_of
@@ -14,11 +14,11 @@ from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 
 THREADS = (2, 3, 7, 64)
-PRICES = [float(C) for C in np.logspace(-3, 2, 130)]
+C_VALUES = [float(C) for C in np.logspace(-3, 2, 130)]
 
 
 def problem(task, outputs, rows=300, features=40, seed=0):
-    """Sparse rows and targets of a kind, some rows of weight zero."""
+    """Return sparse rows, targets for a task, and weights, some of them zero."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rows, features)) * (rng.random((rows, features)) < 0.3)
     S = X @ rng.standard_normal((features, outputs)) + 0.5 * rng.standard_normal((rows, outputs))
@@ -30,14 +30,14 @@ def problem(task, outputs, rows=300, features=40, seed=0):
 
 
 def learned(settings, X, y, weights, outputs, dtype, threads, memory=0.99):
-    """A learner after two passes, the second in another order."""
+    """Return a learner after two passes, the second in another order."""
     learner = make_learner(settings, X.shape[1], outputs, dtype)
     learner.model.set_memory(memory)
     order = np.random.default_rng(1).permutation(X.shape[0])
     by_label = y.ndim == 1
-    lesson = {"labels" if by_label else "values": y, "weights": weights, "threads": threads}
-    learner.learn(rows_of(X), **lesson)
-    learner.learn(rows_of(X), order=order, **lesson)
+    batch = {"labels" if by_label else "values": y, "weights": weights, "threads": threads}
+    learner.learn(rows_of(X), **batch)
+    learner.learn(rows_of(X), order=order, **batch)
     return learner
 
 
@@ -53,7 +53,7 @@ SINGLE = {
     ),
     "multilabel": ({"task": "multilabel"}, 133),
     "targets": ({"task": "regression", "loss": "epsilon_insensitive"}, 150),
-    # what cannot be shared is learned by one thread, whatever is asked for
+    # these cannot be split and use one thread, whatever the parameter says
     "class means": ({"task": "multiclass", "multiclass": "ovr", "class_mean": 0.1}, 150),
     "reservoir": ({"task": "multiclass", "multiclass": "ovr", "average": "reservoir"}, 67),
     "batches": ({"task": "multiclass", "multiclass": "ovr", "batch_size": 4}, 150),
@@ -64,7 +64,7 @@ SINGLE = {
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 @pytest.mark.parametrize("name", SINGLE)
-def test_any_number_of_threads_learns_the_same(name, storage, dtype):
+def test_any_number_of_threads_gives_the_same_model(name, storage, dtype):
     settings, outputs = SINGLE[name]
     X, y, weights = problem(settings["task"], outputs)
     rows = stored(X, storage, dtype)
@@ -88,25 +88,25 @@ def test_any_number_of_threads_learns_the_same(name, storage, dtype):
         ("regression", 1, {"loss": "epsilon_insensitive"}),
     ],
 )
-def test_settings_side_by_side_too(task, outputs, more, average):
-    """Also the record that tells the best of them, which needs all of them row by row."""
+def test_models_side_by_side_do_not_depend_on_threads(task, outputs, more, average):
+    """Nor does the progressive error that selects the best one."""
     X, y, weights = problem(task, outputs)
     rows = stored(X, "csr32")
-    settings = [Settings(task=task, average=average, C=C, **more) for C in PRICES]
+    settings = [Settings(task=task, average=average, C=C, **more) for C in C_VALUES]
     results = []
     for threads in (1, *THREADS):
         learner = Learner(settings, X.shape[1], 2 if task == "binary" else outputs)
         learner.model.set_memory(0.99)
-        lesson = {"labels" if y.ndim == 1 else "values": y, "weights": weights}
-        learner.learn(rows_of(rows), threads=threads, **lesson)
+        batch = {"labels" if y.ndim == 1 else "values": y, "weights": weights}
+        learner.learn(rows_of(rows), threads=threads, **batch)
         results.append(learner)
     for other in results[1:]:
         assert same_state(results[0], other)
         assert results[0].model.chosen_record == other.model.chosen_record
 
 
-def test_many_blocks_of_rows():
-    """More rows than the threads learn between two meetings."""
+def test_many_blocks_of_rows_do_not_depend_on_threads():
+    """There are more rows than threads learn between two synchronisations."""
     X, y, _ = problem("multiclass", 80, rows=9000, features=60)
     alone = learned(Settings(task="multiclass", multiclass="ovr"), X, y, None, 80, float, 1)
     several = learned(Settings(task="multiclass", multiclass="ovr"), X, y, None, 80, float, 2)
@@ -114,10 +114,10 @@ def test_many_blocks_of_rows():
 
 
 @pytest.mark.parametrize("threads", [1, *THREADS])
-def test_the_first_bad_row_is_named_and_nothing_is_learned(threads):
+def test_error_names_the_first_bad_row_and_nothing_is_learned(threads):
     X, y, _ = problem("multilabel", 80)
     learner = make_learner(Settings(task="multilabel"), X.shape[1], 80)
-    teach(learner, X, y)
+    train(learner, X, y)
     before = learner.state()
     X[200, 3], X[100, 5] = np.inf, np.nan
     order = np.arange(len(X))[::-1].copy()
@@ -132,8 +132,8 @@ def test_the_first_bad_row_is_named_and_nothing_is_learned(threads):
 
 
 @pytest.mark.parametrize("threads", [1, *THREADS])
-def test_the_output_that_overflows_first_is_the_one_told(threads):
-    """Two outputs overflow, the one of the last thread in an earlier row."""
+def test_error_names_the_first_row_that_overflows(threads):
+    """Two outputs overflow; that of the last thread does so in an earlier row."""
     X, y, _ = problem("regression", 150)
     y[150, 0] = y[120, 149] = 1e300
     settings = Settings(task="regression", loss="hard", epsilon=0.0)
@@ -142,8 +142,8 @@ def test_the_output_that_overflows_first_is_the_one_told(threads):
         learner.learn(rows_of(stored(X, "csr32", np.float32)), values=y, threads=threads)
 
 
-def test_an_interrupt_leaves_a_whole_model():
-    """Every output has learned the same rows, and another pass goes on from there."""
+def test_interrupted_model_is_consistent():
+    """Every output has learned the same rows, and learning can continue."""
     rng = np.random.default_rng(0)
     X = sp.random(20_000, 500, density=0.2, format="csr", random_state=0)
     y = rng.integers(0, 64, X.shape[0])
@@ -181,7 +181,7 @@ def test_estimators_and_sweeps_take_n_jobs(n_jobs):
         np.testing.assert_array_equal(one.predict(X), two.predict(X))
         assert one.n_mistakes_ == two.n_mistakes_
         assert one.cumulative_loss_ == two.cumulative_loss_
-    sweeps = [aggro.sweep(X, y, C=PRICES, multiclass="ovr", n_jobs=n) for n in (None, n_jobs)]
+    sweeps = [aggro.sweep(X, y, C=C_VALUES, multiclass="ovr", n_jobs=n) for n in (None, n_jobs)]
     assert str(sweeps[0]) == str(sweeps[1])
 
 
@@ -196,7 +196,7 @@ def test_n_jobs_counts_as_in_scikit_learn():
             aggro.PassiveAggressiveClassifier(n_jobs=bad).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_a_race_is_the_same_with_threads():
+def test_model_selection_does_not_depend_on_threads():
     X, y, _ = problem("multiclass", 3, rows=5000, features=10)
     settings = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
     one, two = (

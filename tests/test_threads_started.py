@@ -1,4 +1,4 @@
-"""How many threads are started: none for one job, and no work is lost where none can be had."""
+"""Threads are started only if they pay off; where none can be started, one does all work."""
 
 import os
 import subprocess
@@ -51,9 +51,9 @@ KINDS = ["read", "count", "learn", "score"]
 
 
 def run(program, **limits):
-    """Run a program behind the work in a process of its own, with limits; return what it printed.
+    """Run a program in a subprocess with resource limits; return its output.
 
-    STACK is what a thread takes, AS all that there is.
+    STACK limits the stack of a thread, AS the address space.
     """
 
     def limit():
@@ -88,7 +88,7 @@ METER = """
 
 
 def started(*calls):
-    """Tell of each call whether it starts a thread, whose stack the size of the process tells."""
+    """Print for each call whether it starts a thread, judged by the size of the process."""
     stack = 1 << 30
     program = METER + "".join(f"    print(growth({work}, {threads}))\n" for work, threads in calls)
     return [int(grown) > stack / 2 for grown in run(program, STACK=stack).split()]
@@ -99,14 +99,14 @@ def test_one_job_starts_no_thread(kind):
     assert started((kind, 1), (kind, 4)) == [False, True]
 
 
-def test_few_texts_start_no_thread():
-    """Whoever asks for one text at a time asks often: a thread would cost more than the text."""
+def test_few_texts_start_no_threads():
+    """For one text per call, starting a thread would cost more than the work."""
     assert started(("read_few", 1), ("read_few", 4), ("read", 4)) == [False, False, True]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_any_thread_to_be_had_all_is_done(kind):
-    """As in a container that may have no more of them."""
+def test_work_is_done_if_no_thread_can_be_started(kind):
+    """Containers may limit the number of threads."""
     program = f"""
     import threading
     try:

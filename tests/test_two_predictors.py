@@ -1,4 +1,4 @@
-"""``average="auto"``: the mean of the weights and the last ones are judged, the better predicts."""
+"""``average="auto"`` predicts with the averaged or the last weights, whichever are better."""
 
 import copy
 import dataclasses
@@ -15,11 +15,11 @@ from linear_support import (
     STORAGES,
     make_learner,
     make_problem,
+    reference_of,
     same_state,
     stored,
-    teach,
+    train,
     trained,
-    twin_of,
     values_of,
 )
 
@@ -36,14 +36,14 @@ SCALES = values_of("scale")
 
 
 def changing(rng, n=1500, d=6):
-    """Rows whose concept turns round after two thirds: the mean is then behind."""
+    """Return rows whose concept is reversed after two thirds, which the average follows late."""
     X = rng.standard_normal((n, d))
     sign = np.where(np.arange(n) < 2 * n // 3, 1.0, -1.0)
     return X, (sign * (X @ rng.standard_normal(d)) > 0).astype(np.int64)
 
 
 def noisy(rng, n=600, d=6):
-    """Rows with a tenth of the labels wrong: the last weights follow each of them."""
+    """Return rows with a tenth of the labels wrong, which disturb the last weights."""
     X = rng.standard_normal((n, d))
     wrong = rng.random(n) < 0.1
     return X, ((X @ rng.standard_normal(d) > 0) ^ wrong).astype(np.int64)
@@ -58,7 +58,7 @@ def settings(case="binary", **more):
 # -- the rule ---------------------------------------------------------------------------------
 
 
-def test_late_rounds_weigh_the_cube_of_their_number():
+def test_rounds_are_weighted_by_the_cube_of_their_number():
     rows, average = np.arange(1.0, 6.0).reshape(5, 1, 1), LateAverage(1, np.zeros((1, 1)))
     for row in rows:
         average.update(row, 1)
@@ -72,7 +72,7 @@ def test_late_rounds_weigh_the_cube_of_their_number():
 def test_last_weights_predict_only_if_better_beyond_chance():
     selection = PredictorSelection(memory=1.0)
     for _ in range(selection.FEW):
-        assert not selection.mean_predicts  # too early to tell
+        assert not selection.mean_predicts  # too few examples
         selection.update(np.zeros(2), np.zeros(2))
     assert selection.mean_predicts
     for _ in range(3):
@@ -87,54 +87,57 @@ def test_last_weights_predict_only_if_better_beyond_chance():
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.05, 0.1, 0.5, 0.9])
 @pytest.mark.parametrize("batch_size", [1, 2])
-def test_the_mean_predicts_from_the_eleventh_example_on(forgetting, batch_size):
-    """In the core, in the reference, and in models side by side, while both rivals are level."""
+def test_average_predicts_from_the_eleventh_example_on(forgetting, batch_size):
+    """This holds in the core, the reference and models side by side if errors are equal."""
     chosen, _ = settings(forgetting=forgetting, batch_size=batch_size)
     learners = [Learner(chosen, 1, 2), Learner([chosen, dataclasses.replace(chosen, C=2.0)], 1, 2)]
-    twin = twin_of(chosen, 1, 1)
+    reference = reference_of(chosen, 1, 1)
     rows, y = np.ones((batch_size, 1)), np.ones(batch_size, dtype=np.int64)
     for seen in range(batch_size, 21, batch_size):
-        twin.learn_batch(rows, y)
+        reference.learn_batch(rows, y)
         expected = seen >= 10
-        assert twin.selection.mean_predicts == expected
+        assert reference.selection.mean_predicts == expected
         for learner in learners:
-            teach(learner, rows, y)
+            train(learner, rows, y)
             assert learner.model.by_mean == [expected] * learner.models
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("forgetting", [0.0, 0.3])
 @pytest.mark.parametrize("stream", [changing, noisy])
-def test_core_and_twin_choose_alike(case, stream, forgetting):
+def test_core_and_reference_make_the_same_choice(case, stream, forgetting):
     chosen, outputs = settings(case, forgetting=forgetting)
     X, labels = stream(np.random.default_rng(5))
     y = labels
     if chosen.task != "binary":
         y = make_problem(chosen.task, outputs, np.random.default_rng(1), n=len(X), d=X.shape[1])[1]
         y = np.where(labels[:, None] if y.ndim == 2 else labels, y, np.roll(y, 1, axis=0))
-    core, twin = trained(X, y, outputs, **vars(chosen)), twin_of(chosen, X.shape[1], outputs)
+    core, reference = (
+        trained(X, y, outputs, **vars(chosen)),
+        reference_of(chosen, X.shape[1], outputs),
+    )
     targets = 2 * y - 1 if chosen.task == "binary" else y
-    twin.learn_stream(X, targets[:, 0] if case == "regression" else targets)
-    assert core.model.by_mean == [twin.selection.mean_predicts]
-    np.testing.assert_allclose(core.coef(), twin.W, atol=1e-9)
-    np.testing.assert_allclose(core.scores(rows_of(X)), twin.scores(X), atol=1e-8)
+    reference.learn_stream(X, targets[:, 0] if case == "regression" else targets)
+    assert core.model.by_mean == [reference.selection.mean_predicts]
+    np.testing.assert_allclose(core.coef(), reference.W, atol=1e-9)
+    np.testing.assert_allclose(core.scores(rows_of(X)), reference.scores(X), atol=1e-8)
 
 
-def test_the_last_weights_predict_where_the_concept_changes_and_the_mean_where_it_is_noisy():
+def test_last_weights_win_with_drift_and_the_average_with_noise():
     answers = {}
     for stream in (changing, noisy):
         X, y = stream(np.random.default_rng(0))
         model = PassiveAggressiveClassifier().partial_fit(X, y)
         answers[stream.__name__] = model._learner.model.by_mean[0]
-        twin = PassiveAggressiveClassifier(average=False).partial_fit(X, y)
-        same = np.allclose(model.coef_, twin.coef_, rtol=1e-9)
-        assert same != answers[stream.__name__]  # the weights shown are those that predict
+        reference = PassiveAggressiveClassifier(average=False).partial_fit(X, y)
+        same = np.allclose(model.coef_, reference.coef_, rtol=1e-9)
+        assert same != answers[stream.__name__]  # coef_ holds the weights that predict
         shown = X @ model.coef_[0] + model.intercept_[0]
         np.testing.assert_allclose(model.decision_function(X), shown, atol=1e-12)
     assert answers == {"changing": False, "noisy": True}
 
 
-def test_mistakes_are_those_of_what_predicted():
+def test_mistakes_are_those_of_predict():
     X, y = changing(np.random.default_rng(3))
     model, counted = PassiveAggressiveClassifier(), 0
     for i in range(len(X)):
@@ -146,7 +149,7 @@ def test_mistakes_are_those_of_what_predicted():
     assert model.n_mistakes_ == counted
 
 
-def test_regressions_are_judged_by_their_distance():
+def test_regressions_are_selected_by_absolute_error():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((800, 5))
     y = X @ np.arange(5.0)
@@ -177,14 +180,14 @@ def last_weights(learner):
     st.sampled_from(STORAGES),
     st.sampled_from([np.float64, np.float32]),
 )
-def test_keeping_a_mean_does_not_change_the_weights(v, features, scale, storage, dtype):
-    """Bit for bit, whatever the width of the rows."""
+def test_averaging_does_not_change_the_last_weights(v, features, scale, storage, dtype):
+    """They are bitwise equal for rows of any width."""
     X = stored(v.X[:, :features], storage, dtype)
     learners = []
     for average in ("auto", False):
         settings = dataclasses.replace(v.settings, average=average, scale=scale)
         learners.append(make_learner(settings, features, v.outputs, dtype))
-        teach(learners[-1], X, v.y)
+        train(learners[-1], X, v.y)
     for kept, plain in zip(*map(last_weights, learners), strict=True):
         assert np.array_equal(kept, plain)
 
@@ -214,7 +217,7 @@ def test_chunks_storages_copies_and_threads_change_nothing(case, dtype):
     whole = trained(X, y, outputs, dtype=dtype, **vars(chosen))
     parts = Learner(chosen, X.shape[1], whole.classes, dtype)
     for start in range(0, 150, 37):
-        teach(parts, stored(X[start : start + 37], dtype=dtype), y[start : start + 37])
+        train(parts, stored(X[start : start + 37], dtype=dtype), y[start : start + 37])
         parts = pickle.loads(pickle.dumps(parts)) if start else copy.deepcopy(parts)
     assert same_state(whole, parts)
     sparse = trained(X, y, outputs, storage="csr32", dtype=dtype, **vars(chosen))
@@ -222,7 +225,7 @@ def test_chunks_storages_copies_and_threads_change_nothing(case, dtype):
     np.testing.assert_allclose(sparse.coef(), whole.coef(), atol=close)
 
 
-def test_threads_that_share_the_outputs_judge_as_one_does():
+def test_choice_does_not_depend_on_threads():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 40))
     y = (X @ rng.standard_normal((40, 128))).argmax(axis=1)
@@ -233,38 +236,38 @@ def test_threads_that_share_the_outputs_judge_as_one_does():
     assert same_state(*(model._learner for model in models))
 
 
-def test_passes_over_known_rows_are_not_judged():
+def test_later_passes_do_not_affect_the_choice():
     X, y = noisy(np.random.default_rng(1))
     one = PassiveAggressiveClassifier(max_iter=1, tol=None, random_state=0).fit(X, y)
     many = PassiveAggressiveClassifier(max_iter=5, tol=None, random_state=0).fit(X, y)
     for name in ("joint_mistakes", "recent_mistakes", "recent_loss", "record"):
         assert np.array_equal(one._learner.state()[name], many._learner.state()[name])
     assert one.n_mistakes_ == many.n_mistakes_
-    twin = ReferenceLearner("binary", X.shape[1], average="auto", intercept_scaling="auto")
-    random = np.random.RandomState(0)  # which draws the seed of each pass
+    reference = ReferenceLearner("binary", X.shape[1], average="auto", intercept_scaling="auto")
+    random = np.random.RandomState(0)  # draws the seed of each pass
     for _ in range(5):
         rows = permutation(len(X), random.randint(2**31 - 1))
-        twin.learn_stream(X[rows], 2 * y[rows] - 1)
-        twin.freeze_means()
-    np.testing.assert_allclose(many.coef_, twin.W, atol=1e-9)
+        reference.learn_stream(X[rows], 2 * y[rows] - 1)
+        reference.freeze_means()
+    np.testing.assert_allclose(many.coef_, reference.W, atol=1e-9)
 
 
-def test_lanes_equal_models_learned_alone():
+def test_candidates_equal_models_learned_alone():
     chosen, _ = settings()
     X, y = noisy(np.random.default_rng(7))
-    prices = (0.01, 0.3, 10.0)
-    lanes = [dataclasses.replace(chosen, C=C) for C in prices]
-    together = teach(Learner(lanes, X.shape[1], 2), X, y)
-    for place, lane in enumerate(lanes):
-        alone = teach(Learner(lane, X.shape[1], 2), X, y)
+    C_values = (0.01, 0.3, 10.0)
+    candidates = [dataclasses.replace(chosen, C=C) for C in C_values]
+    together = train(Learner(candidates, X.shape[1], 2), X, y)
+    for place, candidate in enumerate(candidates):
+        alone = train(Learner(candidate, X.shape[1], 2), X, y)
         np.testing.assert_allclose(together.coef(place), alone.coef(), atol=1e-12)
         assert together.model.by_mean[place] == alone.model.by_mean[0]
         assert together.model.records[place] == pytest.approx(alone.model.records[0])
-        taken = select(together, [place], [lane])
-        np.testing.assert_allclose(teach(taken, X, y).coef(), teach(alone, X, y).coef(), atol=1e-12)
+        taken = select(together, [place], [candidate])
+        np.testing.assert_allclose(train(taken, X, y).coef(), train(alone, X, y).coef(), atol=1e-12)
 
 
-def test_classes_that_come_later_find_the_record_as_it_was():
+def test_late_classes_keep_the_choice():
     X, y = make_problem("multiclass", 4, np.random.default_rng(8), n=300)
     late = np.sort(y, kind="stable")
     growing = PassiveAggressiveClassifier().partial_fit(X, late)
@@ -275,7 +278,7 @@ def test_classes_that_come_later_find_the_record_as_it_was():
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.3])
-def test_a_stream_learner_is_the_estimator(forgetting):
+def test_stream_learner_equals_the_estimator(forgetting):
     X, y = changing(np.random.default_rng(9), n=600)
     stream = StreamClassifier("PA-I", average="auto", forgetting=forgetting)
     for row, label in zip(X, y, strict=True):
@@ -288,7 +291,7 @@ def test_a_stream_learner_is_the_estimator(forgetting):
     assert stream.n_mistakes_ == model.n_mistakes_
 
 
-def test_files_hold_both(tmp_path):
+def test_saved_model_holds_both_weights(tmp_path):
     X, y = noisy(np.random.default_rng(11))
     model = PassiveAggressiveClassifier().partial_fit(X[:400], y[:400])
     aggro.save(model, tmp_path / "model")
@@ -308,10 +311,10 @@ def test_published_names_predict_with_their_last_weights():
     assert PassiveAggressiveClassifier().average == PassiveAggressiveRegressor().average == "auto"
 
 
-def test_weights_can_be_given_and_set():
+def test_weights_can_be_initialised_and_assigned():
     X, y = noisy(np.random.default_rng(12))
     coef = np.arange(6.0)[None]
-    right = (X @ coef.T > 0).astype(int).ravel()  # with a margin of 1 nothing is left to learn
+    right = (X @ coef.T > 0).astype(int).ravel()  # a margin of 1 causes no step
     wide = np.abs(X @ coef.T).ravel() > 1
     begun = PassiveAggressiveClassifier(fit_intercept=False).fit(X[wide], right[wide], coef)
     assert_close(begun.coef_, coef, rtol=1e-12)
@@ -323,12 +326,12 @@ def test_weights_can_be_given_and_set():
     assert np.isfinite(model.coef_).all()
 
 
-def test_a_race_shows_which_weights_predict_in_each_lane():
+def test_candidates_report_which_weights_predict():
     X, y = noisy(np.random.default_rng(13))
     model = PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
-    assert {lane["average"] for lane in model.candidates_} <= {True, False}
-    leader = next(lane for lane in model.candidates_ if lane["chosen"])
+    assert {candidate["average"] for candidate in model.candidates_} <= {True, False}
+    best = next(candidate for candidate in model.candidates_ if candidate["chosen"])
     before = model.coef_
     model.keep_best()
-    assert model.average == "auto" and leader["C"] == model.C
+    assert model.average == "auto" and best["C"] == model.C
     np.testing.assert_array_equal(model.coef_, before)

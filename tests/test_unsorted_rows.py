@@ -1,10 +1,10 @@
-"""Sparse rows whose features come in any order, as text vectorizers make them."""
+"""Sparse rows with unsorted or repeated feature indices, as text vectorizers make them."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from closeness import assert_close
-from linear_support import CASES, make_learner, make_problem, teach
+from linear_support import CASES, make_learner, make_problem, train
 
 from aggro import (
     KernelPassiveAggressiveClassifier,
@@ -20,7 +20,7 @@ LABELS = (DENSE @ rng.normal(size=30) > 0).astype(int) + (DENSE[:, 0] > 0.5)
 
 
 def shuffled(X, repeats=False, wide=False):
-    """The same rows with their features in random order; ``repeats`` cuts each value in two."""
+    """Return the rows with shuffled feature indices; ``repeats`` splits each value in two."""
     csr = sp.csr_array(X)
     data, indices, starts = [], [], [0]
     for start, end in zip(csr.indptr[:-1], csr.indptr[1:], strict=True):
@@ -40,13 +40,13 @@ def shuffled(X, repeats=False, wide=False):
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize("case", CASES)
-def test_order_does_not_matter(case, batch_size, wide, repeats):
+def test_order_of_features_does_not_change_the_model(case, batch_size, wide, repeats):
     task, outputs, multiclass = CASES[case]
     X, y = make_problem(task, outputs, rng)
     loss = "epsilon_insensitive" if task == "regression" else "hinge"
     settings = Settings(task, loss=loss, multiclass=multiclass, batch_size=batch_size)
-    sorted_one = teach(make_learner(settings, X.shape[1], outputs), sp.csr_array(X), y)
-    other = teach(make_learner(settings, X.shape[1], outputs), shuffled(X, repeats, wide), y)
+    sorted_one = train(make_learner(settings, X.shape[1], outputs), sp.csr_array(X), y)
+    other = train(make_learner(settings, X.shape[1], outputs), shuffled(X, repeats, wide), y)
     np.testing.assert_allclose(other.coef(), sorted_one.coef(), atol=1e-10)
     np.testing.assert_allclose(other.intercept(), sorted_one.intercept(), atol=1e-10)
 
@@ -56,7 +56,7 @@ def test_order_does_not_matter(case, batch_size, wide, repeats):
     "kind",
     [PassiveAggressiveClassifier, PassiveAggressiveRegressor, KernelPassiveAggressiveClassifier],
 )
-def test_estimators_leave_the_matrix_alone(kind, max_iter):
+def test_estimators_do_not_modify_the_matrix(kind, max_iter):
     X = shuffled(DENSE)
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()
     params = {"max_iter": max_iter, "tol": None, "random_state": 0}
@@ -68,8 +68,8 @@ def test_estimators_leave_the_matrix_alone(kind, max_iter):
 
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("repeats", [False, True])
-def test_rows_that_were_looked_at_once_teach_the_same(repeats, wide):
-    """Later passes do not look again whether a feature comes twice: only where none does."""
+def test_rows_validated_once_give_the_same_model(repeats, wide):
+    """Later passes skip the check for repeated features."""
     settings = Settings("multiclass", C=0.1)
     parts = {"labels": LABELS.astype(np.int64)}
     rows, plain = TrainingBatch(shuffled(DENSE, repeats, wide), parts), TrainingBatch(DENSE, parts)
@@ -82,9 +82,9 @@ def test_rows_that_were_looked_at_once_teach_the_same(repeats, wide):
 
 @pytest.mark.parametrize("max_iter", [1, 4])
 @pytest.mark.parametrize("wrong", [-1, 30, 2**30, 2**32 + 3, -(2**32) + 3])
-def test_an_index_outside_is_named(wrong, max_iter):
+def test_error_names_an_index_out_of_range(wrong, max_iter):
     X = shuffled(DENSE)
-    if abs(wrong) > 2**31:  # cut to 32 bits it would be a feature
+    if abs(wrong) > 2**31:  # truncated to 32 bits it would be valid
         X.indices = X.indices.astype(np.int64)
     X.indices[7] = wrong
     with pytest.raises(ValueError, match=f"feature index {wrong} is outside a matrix of 30 feat"):
@@ -96,23 +96,23 @@ def test_an_index_outside_is_named(wrong, max_iter):
 
 @pytest.mark.parametrize("scale", ["none", "online"])
 @pytest.mark.parametrize("repeats", [False, True])
-def test_a_race_begins_alike(repeats, scale):
-    """The grid of C is laid out by the first row: its length, however its entries are written."""
+def test_initial_grid_does_not_depend_on_the_storage_of_a_row(repeats, scale):
+    """The grid of C depends on the norm of the first row only."""
     for i in range(20):
-        races = [
+        models = [
             PassiveAggressiveClassifier(C="auto", scale=scale).partial_fit(
                 X, LABELS[i : i + 1], classes=[0, 1, 2]
             )
             for X in (sp.csr_array(DENSE[i : i + 1]), shuffled(DENSE[i : i + 1], repeats))
         ]
-        grids = [[lane["C"] for lane in race.candidates_] for race in races]
+        grids = [[candidate["C"] for candidate in model.candidates_] for model in models]
         assert grids[0] == grids[1]
-        units = [each._learner.learners[0].model.unit for each in races]
+        units = [each._learner.learners[0].model.unit for each in models]
         assert_close(*units, rtol=1e-12)
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-def test_gamma_is_that_of_the_rows(repeats):
+def test_gamma_does_not_depend_on_the_order_of_features(repeats):
     gammas = [
         KernelPassiveAggressiveClassifier(gamma="scale").fit(X, LABELS)._learner.gamma
         for X in (DENSE, sp.csr_array(DENSE), shuffled(DENSE, repeats))

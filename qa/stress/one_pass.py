@@ -42,7 +42,7 @@ class OnePass:
         adapter.learn(model, 0, len(adapter.data.X))
         return adapter.finish(model)
 
-    def teach(self, reference, control):
+    def train_reference(self, reference, control):
         """Let the NumPy reference learn what the control model did."""
         reference.learn(np.arange(len(self.data.X)))
 

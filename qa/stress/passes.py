@@ -92,7 +92,7 @@ class Passes(OnePass):
             else:
                 yield np.arange(rows)
 
-    def teach(self, reference, control):
+    def train_reference(self, reference, control):
         """Let the NumPy reference make the same passes; check the number of the last ``fit``."""
         if self.holds_out:
             raise ValueError("held-out rows are beyond the reference")

@@ -2,7 +2,8 @@
 
 from statistics import NormalDist
 
-from linear_support import teach_twin, twin_of
+from linear_support import reference_of as linear_reference
+from linear_support import train_reference
 
 from aggro.reference import ReferenceKernelLearner, ReferenceLearner
 from qa.stress.inputs import effective_weights
@@ -35,7 +36,7 @@ class Reference:
             self.learner.learn_stream(X, self._numbers(targets), weights)
             mistakes = self.learner.n_mistakes - before
         else:
-            joint = teach_twin(self.learner, X, targets, weights)
+            joint = train_reference(self.learner, X, targets, weights)
             mistakes = joint if self._votes else self.learner.n_mistakes - before
         self._freeze(False)
         self.mistakes += 0 if again else mistakes
@@ -80,7 +81,7 @@ def reference_of(case, control):
         elif learned.loss in RULES:
             learner = _second_order_reference(case, learned)
         else:
-            learner = twin_of(learned, case.data.X.shape[1], setting.outputs)
+            learner = linear_reference(learned, case.data.X.shape[1], setting.outputs)
     except ValueError:  # not a setting of the reference
         return None
     return learner and Reference(case, learner)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import SHAPES, make_problem, teach
+from linear_support import SHAPES, make_problem, train
 
 from aggro.classes import output_map
 from aggro.learner import Learner, rows_of
@@ -17,7 +17,7 @@ def test_counts_continue(axes, classes):
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 50, 4)
     lanes = [Settings(task=task, C=C, **axes) for C in (0.1, 1.0)]
-    old = teach(Learner(lanes, 4, classes, seed=7), X, y)
+    old = train(Learner(lanes, 4, classes, seed=7), X, y)
     old.model.set_memory(0.75)
     before = {name: array.copy() for name, array in old.state().items()}
     wider = [Settings(task="multiclass", C=C, **axes) for C in (0.1, 1.0)]
@@ -39,7 +39,7 @@ def test_counts_continue(axes, classes):
 @pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}], ids=str)
 def test_margins_stay_and_the_new_class_has_none(axes):
     X, y = make_problem("multiclass", 3, np.random.default_rng(1), 50, 4)
-    old = teach(Learner(Settings(task="multiclass", **axes), 4, 3), X, y)
+    old = train(Learner(Settings(task="multiclass", **axes), 4, 3), X, y)
     said = old.scores(rows_of(X))
     new = old.add_classes(old.settings, np.array([0, 1, 3]), 4)
     scores = new.scores(rows_of(X))
@@ -73,7 +73,7 @@ def test_groups_keep_their_state(axes, classes):
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 30, 4)
     lanes = [Settings(task=task, multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
-    old = teach(Learner(lanes, 4, classes), X, y)
+    old = train(Learner(lanes, 4, classes), X, y)
     wider = [Settings(task="multiclass", multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
     position = np.delete(np.arange(classes + 1), 1)
     new = old.add_classes(wider, position, classes + 1)
@@ -94,9 +94,9 @@ def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multicla
     X, y = make_problem("binary", 1, np.random.default_rng(2), 40, 4)
     axes = {"class_mean": 0.2, "multiclass": multiclass}
     wide = Settings(task="multiclass", **axes)
-    old = teach(Learner(Settings(task="binary", **axes), 4, 2, dtype), X.astype(dtype), y)
+    old = train(Learner(Settings(task="binary", **axes), 4, 2, dtype), X.astype(dtype), y)
     grew = old.add_classes(wide, np.array([0, 2]), 3).state()
-    knew = teach(Learner(wide, 4, 3, dtype), X.astype(dtype), 2 * y).state()
+    knew = train(Learner(wide, 4, 3, dtype), X.astype(dtype), 2 * y).state()
     names = ["class_weight_seen", "class_sum_norm"]
     names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # read there alone
     for name in names:
@@ -117,7 +117,7 @@ def test_single_class_is_scored_against_all_others(place):
 @pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}, {"metric": "full"}], ids=str)
 def test_room_for_fewer_features_changes_nothing(axes):
     X, y = make_problem("binary", 2, np.random.default_rng(1), 50, 4)
-    learner = teach(Learner(Settings(task="binary", **axes), 4, 1), X, y)
+    learner = train(Learner(Settings(task="binary", **axes), 4, 1), X, y)
     before = learner.state()
     for features in (0, 1, 4):
         learner.model.grow(features)

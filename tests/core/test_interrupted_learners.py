@@ -14,7 +14,7 @@ from aggro.settings import Settings
 MOMENTS = (0.01, 0.03, 0.09, 0.15)
 
 
-# -- learners of rows: how each is made, taught rows in an order, and compared ---------------
+# -- learners of rows: how each is made, trained rows in an order, and compared ---------------
 
 
 class Linear:
@@ -28,7 +28,7 @@ class Linear:
         common = {"task": "multiclass", "batch_size": self.batch_size}
         return [make_learner(Settings(**common, **kind), FEATURES, CLASSES) for kind in self.kinds]
 
-    def teach(self, learners, order):
+    def train(self, learners, order):
         models = [learner.model for learner in learners]
         lesson = (rows_of(self.rows), Y, None, WEIGHTS, order, self.batch_size, True, self.threads)
         _core.learn_together(models, *lesson)
@@ -57,7 +57,7 @@ class Kernel:
         choice = KernelChoice("rbf", 0.1, 3, 0.0, 50, self.strategy)
         return KernelLearner(settings, choice, 0.1, FEATURES, CLASSES, False)
 
-    def teach(self, learner, order):
+    def train(self, learner, order):
         learner.learn_rows(self.rows, {"labels": Y, "weights": WEIGHTS}, order)
 
     def examples(self, learner):
@@ -85,11 +85,11 @@ LEARNERS = {
 }
 
 
-def taught(kind, examples):
-    """A learner that was taught exactly so many examples of those that count."""
+def trained(kind, examples):
+    """A learner that was trained exactly so many examples of those that count."""
     counted = np.cumsum(WEIGHTS[FOREVER] > 0)
     learner = kind.make()
-    kind.teach(learner, FOREVER[: np.searchsorted(counted, examples) + 1 if examples else 0])
+    kind.train(learner, FOREVER[: np.searchsorted(counted, examples) + 1 if examples else 0])
     assert kind.examples(learner) == examples
     return learner
 
@@ -100,12 +100,12 @@ def test_an_interrupt_leaves_a_learner_at_one_example(name):
     for moment in MOMENTS[::2]:
         learner = kind.make()
         with pytest.raises(Stop), alarm(stop, moment):
-            kind.teach(learner, FOREVER)
-        twin = taught(kind, kind.examples(learner))
+            kind.train(learner, FOREVER)
+        twin = trained(kind, kind.examples(learner))
         assert kind.same(learner, twin)
         more = np.arange(50)
-        kind.teach(learner, more)  # and it goes on from there
-        kind.teach(twin, more)
+        kind.train(learner, more)  # and it goes on from there
+        kind.train(twin, more)
         np.testing.assert_array_equal(kind.look(learner), kind.look(twin))
 
 
@@ -122,10 +122,10 @@ def test_a_handler_may_predict_and_copy(name):
             raise Stop
 
     with pytest.raises(Stop), alarm(handler, 0.02, 0.02):
-        kind.teach(learner, FOREVER)
+        kind.train(learner, FOREVER)
     assert kind.examples(learner) >= seen[-1][0] > seen[0][0] > 0
     for examples, scores in (seen[0], seen[-1]):
-        np.testing.assert_array_equal(scores, kind.look(taught(kind, examples)))
+        np.testing.assert_array_equal(scores, kind.look(trained(kind, examples)))
 
 
 @pytest.mark.parametrize("name", ["plain", "several, threads", "kernel"])
@@ -133,9 +133,9 @@ def test_handler_that_learns_raises(name):
     kind = LEARNERS[name]
     learner = kind.make()
     refused = pytest.raises(RuntimeError, match="a signal handler may predict")
-    with refused, alarm(lambda *_: kind.teach(learner, np.arange(3)), 0.02):
-        kind.teach(learner, FOREVER)
-    assert kind.same(learner, taught(kind, kind.examples(learner)))
+    with refused, alarm(lambda *_: kind.train(learner, np.arange(3)), 0.02):
+        kind.train(learner, FOREVER)
+    assert kind.same(learner, trained(kind, kind.examples(learner)))
 
 
 def test_example_ids_are_unique_after_an_interrupt():
@@ -143,8 +143,8 @@ def test_example_ids_are_unique_after_an_interrupt():
     kind = Kernel()
     learner = kind.make()
     with pytest.raises(Stop), alarm(stop, 0.03):
-        kind.teach(learner, FOREVER)
+        kind.train(learner, FOREVER)
     known = set(learner.model.ids())
-    kind.teach(learner, np.arange(60))
+    kind.train(learner, np.arange(60))
     fresh = set(learner.model.ids()) - known
     assert fresh and min(fresh) >= ROWS

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from linear_strategies import variants
-from linear_support import stored, teach
+from linear_support import stored, train
 
 from aggro.learner import Learner, rows_of
 
@@ -21,9 +21,9 @@ def test_each_model_learns_as_if_alone(v, storage, single):
     many = [s, replace(s, C=2.5), replace(s, C=0.01, class_mean=2 * pull), replace(s, C=most)]
     features, outputs = v.X.shape[1], 2 if s.task == "binary" else v.outputs
     rows = stored(v.X, storage, dtype)
-    together = teach(Learner(many, features, outputs, dtype), rows, v.y)
+    together = train(Learner(many, features, outputs, dtype), rows, v.y)
     for which, settings in enumerate(many):
-        alone = teach(Learner(settings, features, outputs, dtype), rows, v.y)
+        alone = train(Learner(settings, features, outputs, dtype), rows, v.y)
         scale = (2e-2 if single else 1e-9) * (1 + np.abs(alone.coef()).max())
         np.testing.assert_allclose(together.coef(which), alone.coef(), rtol=0, atol=scale)
         np.testing.assert_allclose(together.intercept(which), alone.intercept(), rtol=0, atol=scale)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from linear_support import CASES, make_learner, same_state, stored, teach
+from linear_support import CASES, make_learner, same_state, stored, train
 
 import aggro
 from aggro.settings import Settings, are_compatible
@@ -78,7 +78,7 @@ def test_rejected_batch_changes_nothing(settings, outputs, dtype):
             X, y, weights = lesson(rng, settings, outputs, features, dtype)
             before = learner.state()
             try:
-                teach(learner, stored(X, storage, dtype), y, weights)
+                train(learner, stored(X, storage, dtype), y, weights)
             except ValueError:
                 refused += 1
                 after = learner.state()
@@ -144,11 +144,11 @@ def test_sparse_rows_of_a_large_table_are_restored():
     learner = make_learner(settings, 5000, 1)
     rows = stored(rng.standard_normal((300, 5000)) * (rng.random((300, 5000)) < 0.002), "csr32")
     labels = rng.integers(0, 2, 300)
-    teach(learner, rows, labels)
-    copy = teach(make_learner(settings, 5000, 1), rows, labels)
+    train(learner, rows, labels)
+    copy = train(make_learner(settings, 5000, 1), rows, labels)
     assert same_state(learner, copy)
     bad = rows.copy()
     bad.data[-1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        teach(learner, bad, labels)
+        train(learner, bad, labels)
     assert same_state(learner, copy)

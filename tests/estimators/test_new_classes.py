@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from linear_support import make_problem, teach_twin, twin_of
+from linear_support import make_problem, reference_of, train_reference
 
 from aggro import PassiveAggressiveClassifier
 from aggro.reference.group import OutputGroup
@@ -33,7 +33,7 @@ def spread(rows, position, count):
 
 def with_classes(reference, settings, X, position, count):
     """Return the reference with more classes."""
-    larger = twin_of(settings, reference.n_features, count)
+    larger = reference_of(settings, reference.n_features, count)
     larger.sized, larger.constant = reference.sized, reference.constant  # set by the first row
     if reference.coupled:
         old, new = reference.groups[0], larger.groups[0]
@@ -73,16 +73,16 @@ def test_new_classes_equal_the_reference(multiclass, metric, class_mean, queue, 
         average=average,
     )  # fmt: skip
     model.partial_fit(X[early], y[early])
-    reference = twin_of(model._learner.settings, 5, 3)
+    reference = reference_of(model._learner.settings, 5, 3)
     first = np.searchsorted(OLD, y[early])
-    mistakes = teach_twin(reference, X[early], first, np.ones(len(first)))
+    mistakes = train_reference(reference, X[early], first, np.ones(len(first)))
     counted = reference.n_updates, reference.cumulative_loss
     np.testing.assert_allclose(model.coef_, reference.W, atol=1e-9)
 
     model.partial_fit(X[late], y[late])
     larger = with_classes(reference, model._learner.settings, X[early], OLD, ALL)
     before = (0, 0.0) if reference.coupled else counted
-    more = teach_twin(larger, X[late], y[late], np.ones(late.sum()))
+    more = train_reference(larger, X[late], y[late], np.ones(late.sum()))
     assert model.classes_.tolist() == list(range(ALL))
     np.testing.assert_allclose(model.coef_, larger.W, atol=1e-9)
     np.testing.assert_allclose(model.intercept_, larger.b, atol=1e-9)

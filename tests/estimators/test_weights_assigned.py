@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from closeness import assert_close
 from estimator_support import CLASSES, KERNELS, ROWS, VALUES, knowledge
-from linear_support import teach_twin, twin_of
+from linear_support import reference_of, train_reference
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
@@ -103,9 +103,9 @@ def test_learning_goes_on_from_what_was_assigned(average, queue):
     assert_close(model.coef_, fresh.coef_, rtol=1e-12)
     assert_close(model.intercept_, fresh.intercept_, rtol=1e-12)
     if not average and queue == 1:
-        reference = twin_of(fresh._learner.settings, 4, 1)
+        reference = reference_of(fresh._learner.settings, 4, 1)
         reference.groups[0].W = np.hstack([W, b[None]])
-        teach_twin(reference, X, y, np.ones(len(y)))
+        train_reference(reference, X, y, np.ones(len(y)))
         np.testing.assert_allclose(model.coef_, reference.W, atol=1e-10)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from linear_support import CASES, make_learner, make_problem, stored, teach
+from linear_support import CASES, make_learner, make_problem, stored, train
 
 import aggro
 from aggro.learner import Learner, rows_of
@@ -50,10 +50,10 @@ def test_mistakes_are_those_of_the_predictor(case, average, axes):
             ratio = np.divide(known, rms, out=np.zeros(6), where=rms > 0)
             rows = rows * ratio
         mistakes += wrong(by_hand, by_hand.scores(rows_of(rows)), y[k : k + size]).sum()
-        teach(by_hand, X[k : k + size], y[k : k + size])
+        train(by_hand, X[k : k + size], y[k : k + size])
     assert by_hand.progress.mistakes == mistakes
     for storage in ("dense", "csr32"):
-        whole = teach(make_learner(settings, 6, outputs), stored(X, storage), y)
+        whole = train(make_learner(settings, 6, outputs), stored(X, storage), y)
         assert whole.progress.mistakes == mistakes
 
 
@@ -67,9 +67,9 @@ def test_alone_as_with_neighbours(case, average, axes):
     common = {"task": task, "multiclass": multiclass, "average": average, **axes}
     prices = (0.01, 0.1, 1.0)
     together = Learner([Settings(C=C, **common) for C in prices], 6, classes)
-    teach(together, X, y)
+    train(together, X, y)
     for place, C in enumerate(prices):
-        alone = teach(Learner(Settings(C=C, **common), 6, classes), X, y)
+        alone = train(Learner(Settings(C=C, **common), 6, classes), X, y)
         if average == "reservoir":
             continue  # its neighbours draw from the same random numbers
         assert together.progress_of(place).mistakes == alone.progress.mistakes
@@ -162,7 +162,7 @@ def test_each_output_counts_its_own_mistakes(case, batch_size):
             given = y[part].reshape(len(positive), -1)
             truth = given == np.arange(outputs) if task == "multiclass" else given > 0
             mistakes = mistakes + (positive != truth).sum(axis=0)
-        teach(learner, X[part], y[part])
+        train(learner, X[part], y[part])
     counted = learner.state()["mistakes"]
     assert np.array_equal(counted, np.broadcast_to(mistakes, counted.shape))
     assert (counted > 0).all() == (task != "regression")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import make_problem, teach
+from linear_support import make_problem, train
 from scipy.sparse import csr_matrix
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
@@ -120,7 +120,7 @@ def race_of(lanes=5, chosen=2, lead=6.0, **axes):
     """A learner whose lanes know something, each so many mistakes behind the next one."""
     settings = [Settings(**{"task": "binary", "C": C_at(k), **axes}) for k in range(lanes)]
     X, y = make_problem("binary", 1, np.random.default_rng(0), 60, 4)
-    learner = teach(Learner(settings, 4, 2), X, y)
+    learner = train(Learner(settings, 4, 2), X, y)
     learner.model.set_memory(0.75)
     state = learner.state()
     state["recent_mistakes"][:] = lead * np.abs(np.arange(lanes) - chosen) + 25.0

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import teach, trained, twin_of
+from linear_support import reference_of, train, trained
 from sklearn.metrics import balanced_accuracy_score
 
 import aggro
@@ -153,12 +153,12 @@ def test_core_and_reference_choose_alike_by_weight(case):
     y = y.get(task, scores.argmax(axis=1))
     chosen = Settings(**settings)
     core = trained(X[:1], y[:1], outputs, weights=np.zeros(1), **settings)
-    twin = twin_of(chosen, 5, outputs)
+    twin = reference_of(chosen, 5, outputs)
     targets = 2 * y - 1 if task == "binary" else y.ravel() if task == "regression" else y
     switches = []
     for start in range(0, 900, 30):
         some = slice(start, start + 30)
-        teach(core, X[some], y[some], weights[some])
+        train(core, X[some], y[some], weights[some])
         twin.learn_stream(X[some], targets[some], weights[some])
         assert core.model.by_mean == [twin.selection.mean_predicts]
         switches.append(twin.selection.mean_predicts)

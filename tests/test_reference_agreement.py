@@ -1,4 +1,4 @@
-"""The compiled core against its twin in plain NumPy, over combinations of all axes."""
+"""The compiled core agrees with the NumPy reference over combinations of all axes."""
 
 import itertools
 
@@ -13,12 +13,12 @@ from linear_support import (
     cover,
     make_learner,
     make_problem,
+    reference_of,
     settings_of,
     stored,
-    teach,
-    teach_twin,
+    train,
+    train_reference,
     trained,
-    twin_of,
 )
 
 from aggro.learner import rows_of
@@ -33,42 +33,42 @@ def compare(row, seed):
     dtype, storage = np.dtype(row["dtype"]), row["storage"]
     X, y = make_problem(settings.task, outputs, rng)
     if settings.intercept_scaling == "auto":
-        X[:2] = 0  # nothing tells the size yet
+        X[:2] = 0  # no row with a norm yet
     X = X.astype(np.float32).astype(np.float64)  # the same numbers in both precisions
     weights = rng.integers(0, 3, len(X)) * 0.7 if row["weighted"] else np.ones(len(X))
-    twin = twin_of(settings, X.shape[1], outputs)
-    mistakes = teach_twin(twin, X, y, weights)
+    reference = reference_of(settings, X.shape[1], outputs)
+    mistakes = train_reference(reference, X, y, weights)
     used = weights if row["weighted"] else None
     learner = trained(X, y, outputs, used, storage, dtype, **vars(settings))
     if settings.average == "reservoir" and dtype == np.float32:
-        return  # one example judged otherwise, and other classifiers are drawn
+        return  # rounding may change which classifiers are drawn
     if settings.loss == "hard" and dtype == np.float32:
-        return  # a loss of rounding size is met in full, and changes what comes
+        return  # a loss of rounding size may cause a full step
     if settings.average == "auto":
-        chose_alike = learner.model.by_mean == [twin.selection.mean_predicts]
+        chose_alike = learner.model.by_mean == [reference.selection.mean_predicts]
         assert chose_alike or dtype == np.float32
         if not chose_alike:
-            return  # one example judged otherwise, and the other weights predict
+            return  # rounding may change which weights predict
 
     double = dtype == np.float64
     close = 1e-9 if double else 5e-3
-    scale = 1 + np.abs(twin.W).max() + np.abs(twin.b).max()
-    np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=close * scale)
-    np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=close * scale)
+    scale = 1 + np.abs(reference.W).max() + np.abs(reference.b).max()
+    np.testing.assert_allclose(learner.coef(), reference.W, rtol=0, atol=close * scale)
+    np.testing.assert_allclose(learner.intercept(), reference.b, rtol=0, atol=close * scale)
     scores = learner.scores(rows_of(stored(X, storage, dtype)))
     reach = 1 + np.abs(X).sum(axis=1).max()
-    np.testing.assert_allclose(scores, twin.scores(X), rtol=0, atol=close * scale * reach)
+    np.testing.assert_allclose(scores, reference.scores(X), rtol=0, atol=close * scale * reach)
     progress = learner.progress
     slack = 1e-9 if double else 2e-2
-    assert progress.loss == pytest.approx(twin.cumulative_loss, rel=slack)
+    assert progress.loss == pytest.approx(reference.cumulative_loss, rel=slack)
     assert learner.examples == np.count_nonzero(weights)
     if double:
-        assert progress.updates == twin.n_updates
+        assert progress.updates == reference.n_updates
         assert progress.mistakes == mistakes
 
 
-def test_cover_is_complete():
-    """Every allowed triple of values, hence every pair, is among the rows."""
+def test_covering_array_is_complete():
+    """The rows contain every allowed triple of values, and thus every pair."""
     for names in itertools.combinations(AXES, 2):
         shown = {tuple(row[name] for name in names) for row in COVER}
         for values in itertools.product(*(AXES[name] for name in names)):
@@ -77,7 +77,7 @@ def test_cover_is_complete():
 
 
 @pytest.mark.parametrize("seed", range(len(COVER)))
-def test_combinations(seed):
+def test_combinations_of_axes_agree(seed):
     compare(COVER[seed], seed)
 
 
@@ -87,7 +87,7 @@ RULES = [pair for pair in itertools.product(CASES, range(4))
 
 @pytest.mark.parametrize(("case", "loss"), RULES)
 @pytest.mark.parametrize("batch_size", [1, 5])
-def test_plain_rules(case, loss, batch_size):
+def test_plain_rules_agree(case, loss, batch_size):
     """PA, PA-I, PA-II, PALS and their batches, in every storage and precision."""
     flags = itertools.product((True, False), (True, False), STORAGES, ("float64", "float32"))
     for fit_intercept, weighted, storage, dtype in flags:
@@ -101,18 +101,18 @@ def test_plain_rules(case, loss, batch_size):
     "axes", [{}, {"average": True}, {"metric": "diagonal"}, {"queue": 3}], ids=str
 )
 @pytest.mark.parametrize("gamma", [0.01, 2.0])
-def test_long_streams_of_class_means(case, axes, gamma):
-    """The weights are kept as a mixture with the class sums: it must not wear out."""
+def test_long_streams_with_class_means_agree(case, axes, gamma):
+    """The weights are stored relative to the class sums; the scale must not underflow."""
     task, outputs, multiclass = CASES[case]
     settings = Settings(task=task, multiclass=multiclass, C=0.4, class_mean=gamma, **axes)
     X, y = make_problem(task, outputs, np.random.default_rng(3), 2500, 6)
-    twin = twin_of(settings, 6, outputs)
-    teach_twin(twin, X, y, np.ones(len(X)))
+    reference = reference_of(settings, 6, outputs)
+    train_reference(reference, X, y, np.ones(len(X)))
     learner = trained(X, y, outputs, **vars(settings))
-    np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(learner.coef(), reference.W, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(learner.intercept(), reference.b, rtol=0, atol=1e-8)
     rough = trained(X.astype(np.float32), y, outputs, dtype=np.float32, **vars(settings))
-    np.testing.assert_allclose(rough.coef(), twin.W, rtol=0, atol=5e-2)
+    np.testing.assert_allclose(rough.coef(), reference.W, rtol=0, atol=5e-2)
 
 
 @pytest.mark.parametrize("case", ["binary", "support", "top", "ovr"])
@@ -127,20 +127,20 @@ def test_long_streams_of_class_means(case, axes, gamma):
     ],
     ids=str,
 )
-def test_passes_with_frozen_class_means(case, average, axes):
-    """No path may leave a mixture as it is when its scale has shrunk for many steps."""
+def test_passes_with_frozen_class_means_agree(case, average, axes):
+    """Every code path renormalises the weights after their scale has shrunk."""
     task, outputs, multiclass = CASES[case]
     more = {"C": 0.4, "class_mean": 2.0, "average": average, **axes}
     settings = Settings(task=task, multiclass=multiclass, **more)
     X, y = make_problem(task, outputs, np.random.default_rng(3), 60, 4)
-    twin, learner = twin_of(settings, 4, outputs), make_learner(settings, 4, outputs)
+    reference, learner = reference_of(settings, 4, outputs), make_learner(settings, 4, outputs)
     rough = make_learner(settings, 4, outputs, np.float32)
     for _ in range(8):
-        teach_twin(twin, X, y, np.ones(len(X)))
-        twin.freeze_means()
+        train_reference(reference, X, y, np.ones(len(X)))
+        reference.freeze_means()
         for each, rows in ((learner, X), (rough, X.astype(np.float32))):
-            teach(each, rows, y)
+            train(each, rows, y)
             each.freeze_means()
-    np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(rough.coef(), twin.W, rtol=0, atol=5e-2)
+    np.testing.assert_allclose(learner.coef(), reference.W, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(learner.intercept(), reference.b, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(rough.coef(), reference.W, rtol=0, atol=5e-2)

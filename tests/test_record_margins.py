@@ -1,4 +1,4 @@
-"""Margins written down at the step itself: what each row is given before it is learned."""
+"""Recorded margins: the scores of each row before it is learned."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
 ROWS, FEATURES = 60, 5
-PRICES = (0.01, 0.1, 1.0)
+C_VALUES = (0.01, 0.1, 1.0)
 
 
 def problem():
@@ -21,19 +21,19 @@ def problem():
 
 
 def learners(dtype, batch):
-    settings = [Settings(task="multiclass", C=C, batch_size=batch) for C in PRICES]
+    settings = [Settings(task="multiclass", C=C, batch_size=batch) for C in C_VALUES]
     return [Learner(each, FEATURES, 3, dtype) for each in settings]
 
 
 def by_hand(learner, X, y, order, typical, batch):
-    """Score each batch, and the typical row, then learn it."""
-    found = np.empty((len(order), 2, learner.outputs))
+    """Score each batch and the reference row, then learn the batch."""
+    scores = np.empty((len(order), 2, learner.outputs))
     for start in range(0, len(order), batch):
         rows = order[start : start + batch]
-        found[start : start + batch, 0] = learner.scores(rows_of(X[rows]))
-        found[start : start + batch, 1] = learner.scores(rows_of(typical))
+        scores[start : start + batch, 0] = learner.scores(rows_of(X[rows]))
+        scores[start : start + batch, 1] = learner.scores(rows_of(typical))
         learner.learn(rows_of(X), labels=y, order=rows)
-    return found
+    return scores
 
 
 def together(models, X, y, order, **watch):
@@ -44,8 +44,8 @@ def together(models, X, y, order, **watch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("watched", range(len(PRICES)))
-def test_one_of_several_models_is_watched(watched, threads, batch, dtype):
+@pytest.mark.parametrize("watched", range(len(C_VALUES)))
+def test_margins_of_one_of_several_models_are_recorded(watched, threads, batch, dtype):
     X, y, order, typical = problem()
     several, plain = learners(dtype, batch), learners(dtype, batch)
     margins = np.full((len(order), 2, 3), np.nan)
@@ -59,44 +59,44 @@ def test_one_of_several_models_is_watched(watched, threads, batch, dtype):
     assert_close(margins, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
 
 
-def test_margins_go_to_their_place_in_every_block():
-    """A full metric makes blocks of few rows."""
+def test_margins_are_recorded_in_every_block():
+    """A full metric learns in blocks of few rows."""
     random = np.random.default_rng(4)
     X, y = random.normal(size=(40, 1500)), random.integers(0, 2, size=40)
     settings = Settings(task="binary", metric="full")
-    learner, twin = Learner(settings, 1500, 2), Learner(settings, 1500, 2)
+    learner, other = Learner(settings, 1500, 2), Learner(settings, 1500, 2)
     margins = np.full((40, 2, 1), np.nan)
     learner.learn(rows_of(X), labels=y, typical=rows_of(X[:1]), margins=margins)
-    expected = by_hand(twin, X, y, np.arange(40), X[:1], 1)
+    expected = by_hand(other, X, y, np.arange(40), X[:1], 1)
     np.testing.assert_allclose(margins, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_what_cannot_be_watched_is_refused_and_nothing_is_learned():
+def test_invalid_recording_arguments_are_rejected_before_learning():
     X, y, order, typical = problem()
     several = learners(np.float64, 1)
-    room = np.empty((len(order), 2, 3))
+    buffer = np.empty((len(order), 2, 3))
     weights = np.ones(ROWS)
     weights[order[5]] = 0
     wrong = [
-        {"margins": room},
+        {"margins": buffer},
         {"typical": rows_of(typical)},
-        {"typical": rows_of(typical), "margins": room[1:]},
-        {"typical": rows_of(typical[:, 1:].copy()), "margins": room},
-        {"typical": rows_of(X), "margins": room},
-        {"typical": rows_of(typical), "margins": room, "weights": weights},
-        {"typical": rows_of(typical), "margins": room, "watched": 3},
+        {"typical": rows_of(typical), "margins": buffer[1:]},
+        {"typical": rows_of(typical[:, 1:].copy()), "margins": buffer},
+        {"typical": rows_of(X), "margins": buffer},
+        {"typical": rows_of(typical), "margins": buffer, "weights": weights},
+        {"typical": rows_of(typical), "margins": buffer, "watched": 3},
     ]
     for watch in wrong:
         with pytest.raises((ValueError, IndexError), match=r"margins|watched"):
             together(several, X, y, order, **watch)
     X[order[-1], 2] = np.nan
     with pytest.raises(ValueError, match=f"row {order[-1]}"):
-        together(several, X, y, order, typical=rows_of(typical), margins=room)
+        together(several, X, y, order, typical=rows_of(typical), margins=buffer)
     assert all(learner.examples == 0 and not learner.coef().any() for learner in several)
 
 
-def test_a_race_is_watched_as_it_goes():
-    """The margins are those of the learner that led since the last look, however cut."""
+def test_model_selection_records_the_margins_of_the_best_candidate():
+    """It is the one chosen at the last checkpoint, whatever the chunks of the stream."""
     X, y, order, typical = problem()
     y = np.where(y == 2, 0, y)
     settings = Settings(task="binary", C="auto", metric="auto")
@@ -116,7 +116,7 @@ def test_a_race_is_watched_as_it_goes():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_calls_do_not_change_a_full_metric(dtype):
-    """A look at the matrix between two calls writes out what the next row would have written."""
+    """Reading the matrix between calls applies its pending changes early."""
     X, y, _, _ = problem()
     settings = Settings(task="multiclass", metric="full")
     whole, parts = (Learner(settings, FEATURES, 3, dtype) for _ in range(2))
