@@ -2,11 +2,10 @@
 
 ``python -m studies.papers [NAME ...] [--quick] [--jobs N] [--report-only]``
 
-Finished cells are kept in ``build/papers``, so a run goes on where it was stopped. All papers
-together, when every cell is finished, write
-``studies/papers/REPORT.md``, ``studies/papers/results.json`` and
-``docs/which-algorithm.md``. Some of them, ``--quick`` or an incomplete run write into
-``build/papers``; with no finished cell nothing is written.
+Finished cells are stored in ``build/papers``, so an interrupted run continues. A complete run of
+all papers writes ``studies/papers/REPORT.md``, ``studies/papers/results.json`` and
+``docs/which-algorithm.md``. A run of some papers, a ``--quick`` run or an incomplete one writes
+into ``build/papers``.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ NAMES = ("class_means", "mahalanobis", "blog", "minibatches", "support_classes",
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is missing, write the report; return 1 when a cell failed or is missing."""
+    """Run the missing cells and write the report; return 1 if a cell failed or is missing."""
     args = _arguments(arguments)
     experiments = [(module, Store(module)) for module in map(_load, args.names or _present())]
     missing = runner.missing_data(name for module, _ in experiments for name in module.DATA)
     for text in missing.values():
         print(f"Missing: {text}")
     if missing:
-        print(f"Cells that need {', '.join(missing)} are left out; all others are run.\n")
+        print(f"Cells that need {', '.join(missing)} are skipped.\n")
     outcome = runner.Run()
     if not args.report_only:
         tasks = runner.unfinished(experiments, args.quick, missing)
@@ -42,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
             with Progress(len(tasks)) as progress:
                 outcome = runner.run(tasks, args.jobs, progress)
         except KeyboardInterrupt:
-            print("\nStopped. What is finished is kept; the same command goes on from here.")
+            print("\nStopped. Finished cells are stored; the same command continues from here.")
             return 130
     done, every = report.finished(experiments, args.quick)
     if not done:
@@ -50,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     folder, advice = _target(args, complete=done == every)
     path = report.write(experiments, args.quick, folder, advice)
-    _say_how_it_went(outcome, experiments, args.quick, path)
+    _print_summary(outcome, experiments, args.quick, path)
     if done < every:
         print(f"Not complete ({done} of {every} cells), so {ROOT / 'papers'} was left as it is.")
     return 1 if outcome.failures or done < every else 0
@@ -59,9 +58,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m studies.papers", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--quick", action="store_true", help="fewer runs, to see that all works")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--report-only", action="store_true", help="run nothing")
+    parser.add_argument("--quick", action="store_true", help="make fewer runs, as a check")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
+    parser.add_argument(
+        "--report-only", action="store_true", help="write the report from finished cells only"
+    )
     args = parser.parse_args(arguments)
     for name in args.names:
         if name not in NAMES:
@@ -88,7 +89,7 @@ def _target(args: argparse.Namespace, complete: bool) -> tuple[Path, Path | None
     return BUILD / "+".join(parts), None
 
 
-def _say_how_it_went(
+def _print_summary(
     outcome: runner.Run, experiments: list[tuple[ModuleType, Store]], quick: bool, path: Path
 ) -> None:
     for failure in outcome.failures:

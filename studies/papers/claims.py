@@ -1,6 +1,6 @@
-"""When a claim holds: one definition for all papers, and the test behind it.
+"""Statistical tests of claims, with one definition for all papers.
 
-A claim is cut into parts, each one comparison that can go its way or not. A part that rests on
+A claim consists of parts, each a comparison that supports the claim or not. A part that compares
 runs has a p-value: that of a two-sided t-test on paired differences, corrected for folds that share
 rows. All p-values of a paper are adjusted together by Holm's method. A part is then *for* the
 claim, *against* it (as sure, but the other way), or *open*. A claim
@@ -30,9 +30,9 @@ NEARLY_ALL, SOME = 0.9, 0.25
 
 @dataclass(frozen=True)
 class Part:
-    """One comparison: whether it goes the claim's way, and how sure that is.
+    """One comparison: its direction and its p-value.
 
-    Without ``p`` it is a count or a threshold that no test is needed for.
+    ``p`` is None for counts and thresholds, which need no test.
     """
 
     towards: bool
@@ -41,12 +41,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something a paper says, in our own words, cut into parts; without parts, not to be tested."""
+    """A paraphrased claim of a paper with its parts; without parts it cannot be tested."""
 
     says: str
     where: str  # section or table of the paper
     parts: tuple[Part, ...]
-    found: str  # the numbers, in a few words
+    found: str  # a summary of the measured numbers
 
     def __post_init__(self) -> None:
         if len(self.parts) == 1:
@@ -55,7 +55,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class TestedClaim:
-    """A claim with the counts of its parts, after the correction for many tests."""
+    """A claim with the counts of its parts, after the correction for multiple tests."""
 
     claim: Claim
     favour: int
@@ -63,22 +63,22 @@ class TestedClaim:
 
     @property
     def open(self) -> int:
-        """How many parts point no way that is sure."""
+        """Return the number of parts that are not significant."""
         return len(self.claim.parts) - self.favour - self.against
 
     @property
     def counts(self) -> str:
-        """How many parts are for, against and open."""
+        """Return the numbers of parts for, against and open, as text."""
         return f"{self.favour} / {self.against} / {self.open}"
 
     @property
     def verdict(self) -> Verdict:
-        """What follows from the counts."""
+        """Return the verdict on the claim."""
         return verdict(self.favour, self.against, self.open)
 
 
 def verdict(favour: int, against: int, open_: int) -> Verdict:
-    """Return what the counts of parts for, against and open mean for a claim."""
+    """Return the verdict for these counts of parts for, against and open."""
     count = favour + against + open_
     if count == 0:
         return "cannot be tested"
@@ -104,7 +104,7 @@ def evaluate_claims(claims: Sequence[Claim]) -> list[TestedClaim]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's method, in their own order."""
+    """Return p-values adjusted by Holm's method, in the given order."""
     p = np.asarray(p_values, float)
     order = np.argsort(p, kind="stable")
     raised = p[order] * np.arange(len(p), 0, -1)
@@ -121,8 +121,8 @@ def paired(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> float:
 
     ``overlap`` is the ratio of test rows to training rows where runs are folds or subsamples of
     one set: their training rows overlap, so their differences are not independent, and the
-    variance of the mean is corrected as by Nadeau and Bengio (2003). Orders of the same rows have
-    0: what they show is about this set.
+    variance of the mean is corrected as by Nadeau and Bengio (2003). It is 0
+    for orders of the same rows: the result then holds for this set.
     """
     from scipy.stats import t
 
@@ -135,20 +135,20 @@ def paired(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> float:
 
 
 def lower(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> Part:
-    """Return the part of a claim that says: the first are lower."""
+    """Return the part of a claim that ``ours`` are lower than ``theirs``."""
     return Part(bool(np.mean(ours) < np.mean(theirs)), paired(ours, theirs, overlap))
 
 
 def higher(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> Part:
-    """Return the part of a claim that says: the first are higher."""
+    """Return the part of a claim that ``ours`` are higher than ``theirs``."""
     return Part(bool(np.mean(ours) > np.mean(theirs)), paired(ours, theirs, overlap))
 
 
 def met(*conditions: bool) -> tuple[Part, ...]:
-    """Return parts that need no test: each is for the claim or against it."""
+    """Return parts without a test, each for the claim or against it."""
     return tuple(Part(bool(condition)) for condition in conditions)
 
 
 def counted(parts: Sequence[Part]) -> str:
-    """Return how many parts point the claim's way, before any test."""
+    """Return how many parts support the claim, significant or not."""
     return f"{sum(part.towards for part in parts)} of {len(parts)}"

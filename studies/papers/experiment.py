@@ -1,32 +1,32 @@
-"""What a reproduced paper consists of. Each folder beside this file is one.
+"""Interface of a reproduced paper. Each folder beside this file holds one.
 
 A folder ``studies/papers/<name>/`` holds ``published.tsv``, the printed numbers, and a package with
 
-- ``TITLE``, ``SOURCE``: what the paper is, and where it was published;
-- ``DATA``: the names of the sets it needs from ``aggro.datasets``;
-- ``cells(quick)``: the list of all pieces of work, each a small dict of plain values that says
-  everything about it (set, algorithm or group of algorithms, seed, ...);
-- ``run(cell)``: does one piece and returns numbers, as a dict of plain values and lists;
-- ``reproduced(results, entry)``: for one printed number, our values over the runs, or None where
-  it cannot be had (the data are not public ...);
+- ``TITLE``, ``SOURCE``: the title and the publication;
+- ``DATA``: the names of the required sets in ``aggro.datasets``;
+- ``cells(quick)``: the list of all cells, each a small dict of plain values that specifies one
+  run (set, algorithm or group of algorithms, seed, ...);
+- ``run(cell)``: runs a cell and returns numbers, as a dict of plain values and lists;
+- ``reproduced(results, entry)``: our values for one printed number over the runs, or None if
+  there are none (for example, because the data are not public);
 - ``figures(results)``: the redrawn figures;
-- ``claims(results)``: what the paper says, cut into parts (see ``studies.papers.claims``);
-- ``ABOUT``: a page on how the paper's experiments were done anew and what came out;
-- ``PROVENANCE``: which data are the paper's own, which are not, and what was chosen by fit.
+- ``claims(results)``: the paper's claims in parts (see ``studies.papers.claims``);
+- ``ABOUT``: a page on the reproduction and its results;
+- ``PROVENANCE``: which data are the paper's, which differ, and what was chosen by fit.
 
 It may also have
 
-- ``NOTES``: a text for printed numbers that we do clearly worse on, by (table, row, column);
-- ``printed_error(entry, values)``: the standard error of a printed number, where it can be told;
-- ``other_data(entry)``: whether a number was learned from other data than the paper's;
-- ``plain(results, entry)``: our values under the plain reading of the text, where the one that is
-  shown was chosen because it fits;
-- ``needs(cell)``: the names of the sets that a cell reads; without it, the value "set" of the cell
-  where that is in ``DATA``;
-- ``beside(results)``: Markdown to stand after the tables: what the paper does not print.
+- ``NOTES``: explanations of numbers that are clearly worse than printed, by (table, row, column);
+- ``printed_error(entry, values)``: the standard error of a printed number, if known;
+- ``other_data(entry)``: whether a number comes from other data than the paper's;
+- ``plain(results, entry)``: our values under the plain reading of the text, where the reported
+  reading was chosen because it fits;
+- ``needs(cell)``: the names of the sets that a cell reads; by default, the value "set" of the
+  cell if it is in ``DATA``;
+- ``beside(results)``: additional tables that the paper does not print, as Markdown.
 
-``run`` is best defined in a module of its own: when that module changes (or one of the package that
-it imports), finished cells are run again; when texts, claims or figures change, they are not.
+Define ``run`` in a separate module: a change of that module, or of the modules of the package that
+it imports, makes finished cells stale; changes of texts, claims or figures do not.
 
 A module with ``section(results)`` in place of ``published.tsv``, ``reproduced``, ``NOTES``,
 ``figures`` and ``claims`` writes its part of the report itself, as Markdown.
@@ -53,10 +53,10 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Published:
-    """One printed number: a line of ``published.tsv``.
+    """One printed number, a line of ``published.tsv``.
 
-    ``better`` is "lower" or "higher", or "-" for numbers that are shown but not judged (times,
-    numbers of updates). ``spread`` is the half width of the printed interval, where there is one.
+    ``better`` is "lower" or "higher", or "-" for numbers without a verdict (times,
+    numbers of updates). ``spread`` is the half width of the printed interval, if there is one.
     ``decimals`` counts the printed digits after the point.
     """
 
@@ -71,17 +71,17 @@ class Published:
 
     @property
     def point(self) -> float:
-        """One percentage point, in the unit of this number."""
+        """Return one percentage point in the unit of this number."""
         return 1.0 if "%" in self.measure else 0.01
 
     @property
     def rounding(self) -> float:
-        """What rounding may hide."""
+        """Return the largest rounding error of the printed number."""
         return 0.5 * 10.0**-self.decimals
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Where it is printed: the key of ``NOTES``."""
+        """Return the (table, row, column) of the number, a key of ``NOTES``."""
         return self.table, self.row, self.column
 
 
@@ -89,10 +89,10 @@ class Published:
 class Figure:
     """A redrawn figure.
 
-    ``draw(path)`` writes it; ``text`` says what to see, and what the printed one looks like.
+    ``draw(path)`` writes it; ``text`` describes it and compares it with the printed figure.
     """
 
-    name: str  # of the file, without its folder and ending
+    name: str  # of the file, without folder and extension
     title: str
     text: str
     draw: Callable[[Path], None]
@@ -105,13 +105,13 @@ class Results:
         self.pairs = list(pairs)
 
     def where(self, **wanted: Any) -> Results:
-        """Return those whose cells have these values."""
+        """Return the results whose cells have these values."""
         return Results(
             (c, o) for c, o in self.pairs if all(c.get(k) == v for k, v in wanted.items())
         )
 
     def values(self, *keys: str) -> Values:
-        """Return one number of each outcome, found by a path of keys, in the order of the cells."""
+        """Return one number of each outcome, given by a path of keys, in the order of the cells."""
         found = []
         for _, outcome in self.pairs:
             value: Any = outcome
@@ -126,16 +126,16 @@ class Results:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the data of a paper come from, and what was chosen because it fits its numbers."""
+    """Sources of the data of a paper, and choices made to fit its numbers."""
 
-    own: str  # the paper's own data
+    own: str  # the data of the paper
     other: str  # stand-ins, and data that differ
     fitted: str  # what was chosen by fit
-    plain: str = ""  # what the plain reading is, where it was run
+    plain: str = ""  # the plain reading, if it was run
 
 
 class Experiment(Protocol):
-    """The face of a package in this folder."""
+    """Interface of a package in this folder."""
 
     TITLE: str
     SOURCE: str
@@ -144,10 +144,10 @@ class Experiment(Protocol):
     PROVENANCE: Provenance
 
     def cells(self, quick: bool) -> list[Cell]:
-        """Return all pieces of work."""
+        """Return all cells."""
 
     def run(self, cell: Cell) -> Outcome:
-        """Do one piece."""
+        """Run one cell."""
 
     def reproduced(self, results: Results, entry: Published) -> Values | None:
         """Return our values for a printed number."""
@@ -156,7 +156,7 @@ class Experiment(Protocol):
         """Return the redrawn figures."""
 
     def claims(self, results: Results) -> list[Claim]:
-        """Return what the paper says, tested."""
+        """Return the tested claims of the paper."""
 
 
 def read_published(path: Path) -> list[Published]:

@@ -1,4 +1,4 @@
-"""How far the run is: a bar on a terminal that has rich, else a line for each cell."""
+"""Progress display: a bar if rich is installed and there is a terminal, else lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Progress:
             self.bar.stop()
 
     def advance(self, text: str) -> None:
-        """Say that one more cell is finished."""
+        """Report a finished cell."""
         self.done += 1
         if self.bar is not None:
             self.bar.update(self.task, advance=1, description=text[:70])

@@ -1,4 +1,4 @@
-"""Writes REPORT.md, its images, results.json and the page of advice from the finished cells."""
+"""Write REPORT.md, its images, results.json and the advice page from the finished cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ their 95 % intervals unless stated otherwise.
 
 @dataclass
 class Chapter:
-    """One experiment with its finished cells and what follows from them."""
+    """One experiment with its finished cells, verdicts and claims."""
 
     module: ModuleType
     results: Results
@@ -39,17 +39,17 @@ class Chapter:
 
     @property
     def name(self) -> str:
-        """The folder of the experiment."""
+        """Return the folder name of the experiment."""
         return self.paper.name
 
     @property
     def complete(self) -> bool:
-        """Tell whether all cells are finished."""
+        """Return whether all cells are finished."""
         return len(self.results) == self.cells
 
 
 def finished(experiments: list[tuple[ModuleType, Store]], quick: bool) -> tuple[int, int]:
-    """Return how many cells are finished, and how many there are."""
+    """Return the number of finished cells and the number of all cells."""
     counts = [(len(s.results(m.cells(quick))), len(m.cells(quick))) for m, s in experiments]
     return sum(done for done, _ in counts), sum(every for _, every in counts)
 
@@ -62,7 +62,7 @@ def write(
 ) -> Path:
     """Write the report and its images into a folder; return the path of the report.
 
-    ``advice`` is where the page on choosing an algorithm goes; it needs all papers.
+    ``advice`` is the path of the page on choosing an algorithm, which needs all papers.
     """
     chapters = [_read(module, store, quick) for module, store in experiments]
     papers = [chapter.paper for chapter in chapters if not chapter.section]
@@ -101,9 +101,9 @@ def _read(module: ModuleType, store: Store, quick: bool) -> Chapter:
 
 
 def _attempt(chapter: Chapter, make: Callable[[], T], otherwise: T) -> T:
-    """Return what can be made; only unfinished cells excuse what cannot.
+    """Return ``make()``, or ``otherwise`` if it fails because cells are unfinished.
 
-    What NumPy warns about, as the mean of no runs, cannot be made either.
+    Warnings of NumPy, such as the mean of an empty slice, count as failures.
     """
     if not len(chapter.results):
         return otherwise
@@ -117,7 +117,7 @@ def _attempt(chapter: Chapter, make: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-# -- one page a paper ---------------------------------------------------------------------------
+# -- the page of a paper --------------------------------------------------------------------------
 
 
 def _page(chapter: Chapter) -> str:

@@ -1,4 +1,4 @@
-"""Runs cells over some processes; each is kept as soon as it is finished."""
+"""Run cells in several processes, and store each as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Failure:
 
 @dataclass
 class Run:
-    """What happened: how many cells were run, their CPU time, and those that failed."""
+    """Summary of a run: the number of finished cells, their CPU time, and failures."""
 
     finished: int = 0
     seconds: float = 0.0
@@ -58,7 +58,7 @@ class Run:
 
 
 def missing_data(names: Iterable[str]) -> dict[str, str]:
-    """Return the sets that cannot be had, with what to do about each; fetches what it can."""
+    """Fetch data sets; return those that are not available, with an instruction for each."""
     missing = {}
     for name in dict.fromkeys(names):
         try:
@@ -70,7 +70,7 @@ def missing_data(names: Iterable[str]) -> dict[str, str]:
 
 
 def needs(experiment: ModuleType, cell: Cell) -> tuple[str, ...]:
-    """Return the sets that a cell reads: its experiment says so, or its value "set" does."""
+    """Return the sets that a cell reads, by ``needs`` of its experiment or its value "set"."""
     if hasattr(experiment, "needs"):
         return tuple(experiment.needs(cell))
     return tuple(name for name in experiment.DATA if name == cell.get("set"))
@@ -79,7 +79,7 @@ def needs(experiment: ModuleType, cell: Cell) -> tuple[str, ...]:
 def unfinished(
     experiments: Iterable[tuple[ModuleType, Store]], quick: bool, missing: Iterable[str]
 ) -> list[Task]:
-    """Return the cells to run, those first that took longest before (or are not known)."""
+    """Return the cells to run, unknown ones and those that took longest first."""
     absent = set(missing)
     tasks = [
         Task(experiment.__name__, cell, store)
@@ -96,7 +96,7 @@ def _expected(task: Task) -> float:
 
 
 def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
-    """Run all tasks; what fails does not stop the others."""
+    """Run all tasks; a failure does not stop the others."""
     done, failures, waiting = Run(), [], list(reversed(tasks))
     workers = [Worker() for _ in range(min(jobs, len(tasks)))]
     running: dict[Future[tuple[str, float]], tuple[int, Task]] = {}
@@ -135,7 +135,7 @@ def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
 
 
 class Worker:
-    """A pool of one process, so that a process that dies takes only its own cell along."""
+    """A pool of one process, so that a crash affects one cell only."""
 
     def __init__(self) -> None:
         for name in THREADS:
@@ -144,7 +144,7 @@ class Worker:
         self.pid = self.pool.submit(os.getpid)
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self.pool.shutdown(wait=False, cancel_futures=True)
         if self.pid.done() and not self.pid.cancelled() and self.pid.exception() is None:
             with contextlib.suppress(ProcessLookupError):
@@ -152,7 +152,7 @@ class Worker:
 
 
 def _obey() -> None:
-    """Let Ctrl-C end a worker at once, and let none outlive its parent."""
+    """Make a worker exit on Ctrl-C, and when its parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = parent_process()
 
@@ -165,7 +165,7 @@ def _obey() -> None:
 
 
 def _work(module: str, cell: Cell) -> tuple[str, float]:
-    """Run one cell here; return its outcome as JSON and the CPU seconds it took."""
+    """Run one cell in this process; return its outcome as JSON and its CPU seconds."""
     experiment = importlib.import_module(module)
     begin = time.process_time()
     outcome = experiment.run(cell)
@@ -174,5 +174,5 @@ def _work(module: str, cell: Cell) -> tuple[str, float]:
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy's arrays and numbers into lists and numbers."""
+    """Convert NumPy arrays and scalars into lists and numbers."""
     return value.tolist()

@@ -1,4 +1,4 @@
-"""Finished cells on the disk: one JSON file each, valid as long as its code is the same."""
+"""Store of finished cells: a JSON file each, valid until its code changes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _imports(tree: ast.Module, package: str) -> set[str]:
 def _is_module(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # its parent is no package
+    except ModuleNotFoundError:  # the parent is not a package
         return False
 
 
@@ -74,7 +74,7 @@ class Store:
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """Return what is kept of a cell, also when its code has changed since."""
+        """Return the stored outcome of a cell, even if its code has changed since."""
         try:
             kept: dict[str, Any] = json.loads(self.path(cell).read_bytes())
         except (FileNotFoundError, json.JSONDecodeError):
@@ -82,7 +82,7 @@ class Store:
         return kept
 
     def is_done(self, cell: Cell) -> bool:
-        """Tell whether the cell was run by the code as it is."""
+        """Return whether the cell was run by the current code."""
         kept = self.read(cell)
         return kept is not None and kept["code"] == self.code
 
@@ -92,13 +92,13 @@ class Store:
         return None if kept is None else float(kept["cpu_seconds"])
 
     def keep(self, cell: Cell, text: str, seconds: float) -> None:
-        """Write an outcome, given as JSON, whole or not at all."""
+        """Write an outcome, given as JSON, atomically."""
         self.folder.mkdir(parents=True, exist_ok=True)
         head = {"cell": cell, "code": self.code, "cpu_seconds": round(seconds, 3)}
         with replacing(self.path(cell)) as file:
             file.write(f'{json.dumps(head)[:-1]}, "outcome": {text}}}\n'.encode())
 
     def results(self, cells: list[Cell]) -> Results:
-        """Return the finished ones among some cells."""
+        """Return the results of the finished cells among these."""
         kept = [(cell, self.read(cell)) for cell in cells]
         return Results((c, k["outcome"]) for c, k in kept if k and k["code"] == self.code)

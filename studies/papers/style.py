@@ -1,4 +1,4 @@
-"""How the figures look: Okabe and Ito's colours, told apart by everybody, and plain axes."""
+"""Style of the figures: the colour-blind-safe palette of Okabe and Ito, and plain axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Okabe and Ito's, without the green and the light blue that are too near to the first.
+# Okabe and Ito's palette, without the green and the light blue, which are close to the first.
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#CC79A7", "#000000", "#8C8C8C")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 RULES: dict[str, Any] = {
@@ -28,9 +28,9 @@ RULES: dict[str, Any] = {
 def canvas(
     path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.6, 3.4), **kw: Any
 ) -> Iterator[tuple[Any, Any]]:
-    """Give a figure and its axes (an array of rows x columns), and write it to the path.
+    """Yield a figure and its axes (an array of rows x columns), then save the figure.
 
-    ``size`` is that of one panel, in inches.
+    ``size`` is the size of one panel in inches.
     """
     import matplotlib
 
@@ -50,14 +50,14 @@ def canvas(
 
 
 def marker_style(index: int) -> dict[str, Any]:
-    """Return the colour and marker of a line, by its number."""
+    """Return the colour and marker of the line with this index."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
 
 
 def half_width(runs: Any) -> Any:
     """Return half the width of the 95 % interval of the mean over runs (the first axis).
 
-    The mean of few runs is uncertain by more than 1.96 standard errors: Student's factor is used.
+    The factor is that of Student's t distribution, since there are few runs.
     """
     import numpy as np
     from scipy.stats import t
@@ -80,6 +80,6 @@ def line_with_band(axis: Any, x: Any, runs: Any, index: int, **more: Any) -> Non
 
 
 def legend_above(figure: Any, axes: Any, columns: int) -> None:
-    """Put the legend of one panel above all of them, where it hides nothing."""
+    """Put the legend of one panel above all panels."""
     lines = axes.get_legend_handles_labels()
     figure.legend(*lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)

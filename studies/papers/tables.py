@@ -1,4 +1,4 @@
-"""The papers' tables in Markdown: each field holds the printed number and ours."""
+"""The papers' tables in Markdown; each cell holds the printed number and ours."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SIGNS = {"inside": "✓", "better": "▲", "worse": "▼", "inconclusive": "?", 
 def markdown(
     head: list[str], rows: Iterable[list[str]], numbers: bool = True, texts: int = 0
 ) -> list[str]:
-    """Return the lines of a Markdown table; columns of numbers go to the right.
+    """Return the lines of a Markdown table; columns of numbers are right-aligned.
 
-    These are all but the first and the last few, which are ``texts``; or none.
+    These are all columns but the first and the last ``texts``; or none.
     """
     columns = len(head) - 1
     right = columns - texts if numbers else 0
@@ -25,7 +25,7 @@ def markdown(
 
 
 def all_of(judged: list[Judged]) -> list[str]:
-    """Return every table of a paper, each measure on its own."""
+    """Return every table of a paper, one for each measure."""
     lines: list[str] = []
     for table, measure in dict.fromkeys((j.entry.table, j.entry.measure) for j in judged):
         chosen = [j for j in judged if (j.entry.table, j.entry.measure) == (table, measure)]
@@ -58,14 +58,14 @@ def _field(judged: Judged) -> str:
 
 
 def _number(value: float, entry: Published) -> str:
-    """Return a number with the digits of the printed one, or two more of its own when tiny."""
+    """Return a number with as many digits as printed, or two significant ones if it is tiny."""
     if value and abs(value) < 10.0**-entry.decimals:
         return f"{value:.2g}"
     return f"{value:.{entry.decimals}f}"
 
 
 def notes(judged: list[Judged], texts: dict[tuple[str, str, str], str]) -> list[str]:
-    """Return why some numbers are worse, equal reasons said once."""
+    """Return the explanations of worse numbers, without repetitions."""
     places: dict[str, list[str]] = {}
     for j in judged:
         if j.mark == "worse":

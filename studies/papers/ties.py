@@ -1,4 +1,4 @@
-"""Which of several equally good settings is taken: the one in the middle of their range."""
+"""Ties between equally good settings: the one in the middle of their range is chosen."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 Place = tuple[int, ...]
-ROUNDING = 1e-9  # errors are means of counts: less than this is no difference
+ROUNDING = 1e-9  # smaller differences of errors are rounding
 
 
 def tied(errors: ArrayLike) -> list[Place]:
-    """Return the places of all settings whose error is the least one."""
+    """Return the indices of all settings with the least error."""
     errors = np.asarray(errors, float)
     return [tuple(map(int, place)) for place in np.argwhere(errors <= errors.min() + ROUNDING)]
 
 
 def middle(places: list[Place]) -> Place:
-    """Return the place nearest to the middle of the range of all; of two, the one further up.
+    """Return the index closest to the middle of the range; the higher one of two.
 
-    A range is that of each axis by itself, in steps of its grid.
+    The range is taken for each axis separately, in steps of its grid.
     """
     table = np.array(places, float)
     centre = (table.min(axis=0) + table.max(axis=0)) / 2
@@ -28,5 +28,5 @@ def middle(places: list[Place]) -> Place:
 
 
 def best(errors: ArrayLike) -> Place:
-    """Return the place of the least error, the middle one of several."""
+    """Return the index of the least error, the middle one of several."""
     return middle(tied(errors))

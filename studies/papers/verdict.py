@@ -1,9 +1,9 @@
-"""How a number of ours compares with a printed one.
+"""Comparison of our numbers with printed ones.
 
-A printed number has a *tolerance*: its printed interval; where none is printed, one percentage
-point, or a quarter of the number where that is less. Our mean has a *doubt*: two standard errors of
-the difference, those of our mean and, where the paper tells them, of the printed one. A printed
-interval is the doubt of the printed number already, so a mean that lies in it has only its own.
+A printed number has a *tolerance*: its printed interval or, if none is printed, one percentage
+point or a quarter of the number, whichever is less. Our mean has a *doubt*: two standard errors of
+the difference, those of our mean and, if the paper prints them, of the printed number. A printed
+interval already contains the doubt of the printed number, so a mean inside it has only its own.
 
 ==================  ================================  ==========================================
 our mean is         and                               verdict
@@ -14,7 +14,7 @@ outside             the difference is the larger one  clearly better, or clearly
 outside             the doubt is the larger one       inconclusive
 ==================  ================================  ==========================================
 
-Rows learned from other data than the paper's get no verdict, whatever they are.
+Rows learned from other data than the paper's get no verdict.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ QUARTER = 0.25
 
 @dataclass(frozen=True)
 class Judged:
-    """A printed number, our values over the runs, and how they compare."""
+    """A printed number, our values over the runs, and the verdict."""
 
     entry: Published
     values: Values | None
@@ -47,7 +47,7 @@ class Judged:
 
     @property
     def near(self) -> bool:
-        """Our mean is in the printed interval or within one point, whatever its doubt."""
+        """Return whether our mean is in the printed interval or within one point."""
         if self.values is None:
             return False
         allowed = self.entry.point if self.entry.spread is None else self.entry.spread
@@ -55,7 +55,7 @@ class Judged:
 
     @property
     def gap(self) -> float:
-        """Our mean minus the printed number."""
+        """Return our mean minus the printed number."""
         return float(np.mean(self.values)) - self.entry.value if self.values is not None else 0.0
 
 
@@ -85,7 +85,7 @@ def judge(
 
 
 def tolerance(entry: Published) -> float:
-    """Return how far a mean may be from a printed number; never less than what rounding hides."""
+    """Return the tolerance of a printed number, at least its rounding error."""
     near = min(entry.point, QUARTER * abs(entry.value))
     return max(near if entry.spread is None else entry.spread, entry.rounding)
 
@@ -103,7 +103,7 @@ def standard_error(values: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many numbers have each verdict."""
+    """Numbers of verdicts."""
 
     inside: int
     better: int
@@ -111,16 +111,16 @@ class Tally:
     untold: int
     other: int
     missing: int
-    near: int  # in the printed interval or within one point, of all that are judged
+    near: int  # in the printed interval or within one point, of those with a verdict
 
     @property
     def judged(self) -> int:
-        """All that have a verdict."""
+        """Return the number of verdicts."""
         return self.inside + self.better + self.worse + self.untold + self.other
 
 
 def tally(judged: Iterable[Judged]) -> Tally:
-    """Count the verdicts."""
+    """Return the counts of the verdicts."""
     every = list(judged)
     count = Counter(j.mark for j in every)
     near = sum(j.near for j in every if j.mark in JUDGED)

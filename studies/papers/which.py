@@ -1,6 +1,6 @@
-"""The numbers of the page on choosing an algorithm; its words are in ``which-algorithm.md.in``.
+"""Numbers of the page on choosing an algorithm; its text is in ``which-algorithm.md.in``.
 
-Every number of the page is a fact, computed from the finished cells and kept in ``results.json``.
+They are computed from the finished cells and stored in ``results.json``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TEMPLATE = Path(__file__).with_name("which-algorithm.md.in")
 
 
 def page(facts: Mapping[str, str]) -> str:
-    """Return the page with its numbers."""
+    """Return the page with its numbers filled in."""
     return TEMPLATE.read_text(encoding="utf-8").format(**facts)
 
 
@@ -45,7 +45,7 @@ def facts(results: Mapping[str, Results]) -> dict[str, str]:
 
 
 def _range(numbers: Iterable[float], digits: int = 0) -> str:
-    """Return the least and the greatest of some numbers; one of them where they look the same."""
+    """Return the range of some numbers as text, or one number if both ends round to it."""
     texts = [f"{number:.{digits}f}" for number in (lambda n: (min(n), max(n)))(list(numbers))]
     return texts[0] if texts[0] == texts[1] else f"{texts[0]} to {texts[1]}"
 

@@ -1,4 +1,4 @@
-"""The blog text: PA-II for classification and regression, from scratch."""
+"""Blog post: PA-II for classification and regression, from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the text says, tested over many seeds."""
+"""Claims of the blog post, tested over many seeds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from studies.papers.experiment import Results, Values
 CALM = 0.05  # a transient is over when errors stay below this share of the mean |y|
 EQUAL = 1e-9
 CLOSE = 0.02
-SLOW = 500  # rows of the new problem within which a slow learner has not yet made half its gain
+SLOW = 500  # a slow learner needs more rows of the new problem for half its gain
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return all that can be tested."""
+    """Return all claims that can be tested."""
     classes = results.where(example="classification")
     numbers = results.where(example="regression")
     return [
@@ -104,7 +104,7 @@ def _about_C(classes: Results) -> Claim:
 
 
 def transient(results: Results, setting: str) -> Values:
-    """Return after how many rows the errors stay small, for each seed."""
+    """Return the number of rows until the errors stay small, for each seed."""
     lengths = []
     for _, outcome in results.pairs:
         loud = np.flatnonzero(np.array(outcome["errors"][setting]) > CALM * outcome["size"])

@@ -1,4 +1,4 @@
-"""The pictures of the text, redrawn."""
+"""Redrawn figures of the blog post."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK = 20  # rows
 
 
 def figures(results: Results) -> list[Figure]:
-    """Return the pictures: one step, the classification, the regression."""
+    """Return the figures: one step, the classification, the regression."""
     classes = results.where(example="classification")
     numbers = results.where(example="regression")
     return [

@@ -1,4 +1,4 @@
-"""The two examples of the text, learned by aggro and by the loop that the text spells out."""
+"""The two examples of the blog post, learned by aggro and by the loop it prints."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sklearn.model_selection import train_test_split
 import aggro
 from studies.papers.experiment import Cell, Outcome, Values
 
-C, EPSILON = 0.01, 0.1  # as in the text
-C_VALUES = (100.0, 10.0, 1.0, 0.1, 0.01)  # those that the text suggests to try
-NOISE = 0.2  # share of training labels turned round
+C, EPSILON = 0.01, 0.1  # as in the post
+C_VALUES = (100.0, 10.0, 1.0, 0.1, 0.01)  # suggested by the post
+NOISE = 0.2  # share of training labels that are flipped
 SOFT = {"loss": "squared_hinge", "fit_intercept": False, "average": False}
 TUBE = {"loss": "squared_epsilon_insensitive", "fit_intercept": False, "average": False}
 
 
 def run(cell: Cell) -> Outcome:
-    """Do one example for one seed."""
+    """Run one example for one seed."""
     return {"classification": classification, "regression": regression, "drift": drift}[
         cell["example"]
     ](cell["seed"])
 
 
 def two_classes(seed: int) -> tuple[Any, ...]:
-    """Return the rows and labels to train on, and those to test, of the first program."""
-    random = np.random.RandomState(seed)  # what numpy.random.seed(seed) begins
+    """Return the training and test data of the first program."""
+    random = np.random.RandomState(seed)  # the generator behind numpy.random.seed
     X, y = make_classification(
         n_samples=5000,
         n_features=4,
@@ -44,7 +44,7 @@ def two_classes(seed: int) -> tuple[Any, ...]:
 
 
 def classification(seed: int) -> Outcome:
-    """Learn the classes once, with the text's C, other values of C, noise, and other methods."""
+    """Learn one pass with the C of the post, other values, label noise, and other methods."""
     X, y, X_test, y_test = two_classes(seed)
     flips = np.random.default_rng(seed).random(len(y)) < NOISE
     noisy = np.where(flips, -y, y)
@@ -72,7 +72,7 @@ def classification(seed: int) -> Outcome:
 
 
 def _loop(X: Values, y: Values) -> tuple[Values, int, float]:
-    """Return the weights, the moves on rows of the right sign, and how far a loss is from τ/2C."""
+    """Return the weights, the updates on correct rows, and the largest error of loss = τ/2C."""
     w, right, gap = np.zeros(X.shape[1]), 0, 0.0
     for x, label in zip(X, y, strict=True):
         margin = label * (w @ x)
@@ -85,12 +85,12 @@ def _loop(X: Values, y: Values) -> tuple[Values, int, float]:
 
 
 def numbers(seed: int) -> tuple[Values, Values]:
-    """Return the text's regression data."""
+    """Return the regression data of the post."""
     return make_regression(n_samples=500, n_features=4, random_state=np.random.RandomState(seed))
 
 
 def regression(seed: int) -> Outcome:
-    """Learn the numbers once; note each absolute error before its row is learned."""
+    """Learn one pass; return the absolute error of each row before it is learned."""
     X, y = numbers(seed)
     w, by_hand = np.zeros(X.shape[1]), []
     for x, target in zip(X, y, strict=True):
@@ -116,7 +116,7 @@ def _errors(X: Values, y: Values, C: float, epsilon: float) -> list[float]:
 
 
 def drift(seed: int) -> Outcome:
-    """Learn one problem, then another; note the accuracy on both after each hundred rows."""
+    """Learn one problem, then another; return the accuracy on both after every 100 rows."""
     first, second = two_classes(seed), two_classes(seed + 10_000)
     model = aggro.PassiveAggressiveClassifier(C=C, **SOFT)
     old, new = [], []

@@ -15,7 +15,7 @@ TITLE = "Passive and Aggressive Algorithm with Class Mean Information"
 SOURCE = "Y.-L. Tsai, Y.-C. Tseng, Y.-J. Lee and H.-K. Pao, Taipei."
 DATA = tuple(REAL.values())
 REPETITIONS = 10
-TRIED = {"svmguide1": 1000, "w3a": 100, "ijcnn1": 100, "adult": 100}  # orders for each preparation
+TRIED = {"svmguide1": 1000, "w3a": 100, "ijcnn1": 100, "adult": 100}  # number of orders
 PASSES = {"svmguide1": 10, "w3a": 10, "ijcnn1": 10, "adult": 10, "delta": 3, "gamma": 3}  # orders
 
 __all__ = ["ABOUT", "DATA", "MAIN", "PROVENANCE", "SOURCE", "TITLE", "beside", "cells", "claims"]
@@ -23,7 +23,7 @@ __all__ += ["figures", "needs", "plain", "printed_error", "reproduced", "run"]
 
 
 def cells(quick: bool) -> list[Cell]:
-    """Return the orders, pulls, preparations, passes and the batch learner."""
+    """Return the cells: orders, pulls, preparations, passes and the batch learner."""
     times = 2 if quick else REPETITIONS
     judged = [{"part": "orders", "set": s, "repetition": r} for s in REAL for r in range(times)]
     shown = [{"part": "orders", "set": s, "repetition": 0} for s in STAND_INS]
@@ -39,10 +39,10 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def needs(cell: Cell) -> tuple[str, ...]:
-    """Return the set that a cell reads; the stand-ins are made."""
+    """Return the data set that a cell reads; stand-ins are generated."""
     return (REAL[cell["set"]],) if cell["set"] in REAL else ()
 
 
 def plain(results: Results, entry: Published) -> Values | None:
-    """Return our values with the printed rule, nothing chosen by fit but the preparation."""
+    """Return our values with the exact rule; only the preparation is chosen by fit."""
     return reproduced(results, entry, plain=True) if entry.better != "-" else None

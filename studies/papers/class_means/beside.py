@@ -1,4 +1,4 @@
-"""What the paper does not print: preparations, the exact rule, the queue, stand-ins, C and γ."""
+"""Additional tables: preparations, the exact rule, the queue, stand-ins, C and γ."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _rows(results: Results, sets: Iterable[str], variants: list[str]) -> list[li
 
 
 def _least(results: Results, sets: Iterable[str]) -> tuple[int, int]:
-    """Return how often the exact rule takes the least pull, and of how many."""
+    """Return how often the exact rule chooses the smallest pull, and the number of choices."""
     found = [
         results.where(part="orders", set=name).pairs[0][1]["choice"][variant]["class_mean"]
         for name in sets

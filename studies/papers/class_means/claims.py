@@ -1,4 +1,4 @@
-"""What the paper says, tested with the undivided rule and with the exact one."""
+"""Claims of the paper, tested with the undivided rule and with the exact one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Summary = Callable[[Values], Values]
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return all that can be tested."""
+    """Return all claims that can be tested."""
     return [
         _rule(results),
         _against_pa(results, "PAm makes fewer updates than PA", "Table III", "updates"),
@@ -72,7 +72,7 @@ def _against_pa(
 
 
 def _rule(results: Results) -> Claim:
-    """Ask on each set whether some pull makes as few updates as printed, relative to PA."""
+    """Test on each set whether some pull makes as few updates relative to PA as printed."""
     updates = {(e.row, e.column): e.value for e in PUBLISHED if e.table == "Table III"}
     printed = [updates[name, "PAm"] / updates[name, "PA"] for name in REAL]
     fewest = {}

@@ -1,4 +1,4 @@
-"""The sets as the paper must have had them: every feature in [0, 1], and a column of ones."""
+"""The data sets as the paper probably used them: features in [0, 1] and a column of ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Problem:
 
 @functools.lru_cache(maxsize=8)
 def problem(name: str, scaling: str = "unit range", bias: bool = True) -> Problem:
-    """Return a set by the paper's name for it, prepared in one way."""
+    """Return a set by its name in the paper, with one preparation."""
     if name in STAND_INS:
         return _stand_in(name)
     data = datasets.load(REAL[name])
@@ -53,7 +53,7 @@ def problem(name: str, scaling: str = "unit range", bias: bool = True) -> Proble
     return Problem(X, y, X_test, y_test)
 
 
-# -- the ways to prepare features that were tried ------------------------------------------------
+# -- preparations of the features ---------------------------------------------------------------
 
 
 def _raw(X: Any, X_test: Any) -> tuple[Any, Any]:
@@ -61,7 +61,7 @@ def _raw(X: Any, X_test: Any) -> tuple[Any, Any]:
 
 
 def _unit_range(X: Any, X_test: Any) -> tuple[Any, Any]:
-    """Map the training range of each feature to [0, 1]; the sparse sets are 0 and 1 already."""
+    """Map the training range of each feature to [0, 1]; sparse sets are binary already."""
     if sp.issparse(X):
         return X, X_test
     low, width = X.min(axis=0), np.ptp(X, axis=0)
@@ -102,7 +102,7 @@ def _with_ones(X: Any) -> Any:
 
 
 def _stand_in(name: str) -> Problem:
-    """Two Gaussian classes that no classifier tells apart better than the paper's best did."""
+    """Return two Gaussian classes whose Bayes error is the paper's best error."""
     from scipy.stats import norm
 
     random = np.random.default_rng(zlib.crc32(name.encode()))

@@ -1,4 +1,4 @@
-"""The three figures, and one of our own about the rule."""
+"""The three figures of the paper, and one on the update rule."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _draw_similarity(path: Path, results: Results) -> None:
 def _draw_error(path: Path, results: Results) -> None:
     def draw(ax: Any, name: str, variant: str) -> None:
         _line(ax, trajectory(results, name, variant, "error"), variant)
-        if variant in ("PA-2", "PAm-2"):  # the last of its panel
+        if variant in ("PA-2", "PAm-2"):  # the last line of a panel
             batch = results.where(part="batch", set=name).values("error")[0]
             ax.axhline(batch, color="#555555", ls="--", zorder=5)
 
@@ -99,7 +99,7 @@ def _draw_error(path: Path, results: Results) -> None:
 def _families(
     path: Path, names: tuple[str, str], label: str, draw: Callable[[Any, str, str], None]
 ) -> None:
-    """Draw a column for each set: PA and its kinds above, PAm and its kinds below."""
+    """Draw a column for each set, with the PA variants above the PAm variants."""
     with canvas(path, 2, 2, size=(4.6, 2.8), sharex=True, sharey=True) as (_, axes):
         for column, name in enumerate(names):
             for row, family in enumerate(("PA", "PAm")):

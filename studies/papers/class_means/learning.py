@@ -1,4 +1,4 @@
-"""One pass in ten orders, the pull γ, twenty passes, and the batch learner."""
+"""Runs of the paper: one pass in ten orders, pulls γ, twenty passes, and the batch learner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOSSES = {"": "hard", "-1": "hinge", "-2": "squared_hinge"}
 ORDERS, EPOCHS, QUEUE = 10, 20, 5
 C_VALUES = tuple(float(f"{10.0**k:.3g}") for k in np.arange(-4, 2.1, 0.25))
 PULLS = tuple(float(f"{10.0**k:.3g}") for k in np.arange(-2, 0.6, 0.25))
-EXACT_PULLS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)  # the minimiser wants less
+EXACT_PULLS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)  # smaller values suit the minimiser
 DRAWN_PULLS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 CHOICE_SEED, CHOICE_ORDERS, CHOICE_ROWS, NEAR = 99, 2, 10_000, 0.03
 PREPARATION_SEED = 98
@@ -31,7 +31,7 @@ BATCH_LIMITS: dict[str, Any] = {"tol": 1e-4, "max_iter": 1000}
 
 
 def run(cell: Cell) -> Outcome:
-    """Do one piece."""
+    """Run one cell."""
     data = problem(cell["set"])
     if cell["part"] == "orders":
         return orders(data, cell["set"], cell["repetition"])
@@ -44,21 +44,21 @@ def run(cell: Cell) -> Outcome:
     return batch(data)
 
 
-# -- C and γ: the printed number of updates tells them, as far as one number can -----------------
+# -- C and γ, chosen by the printed number of updates --------------------------------------------
 
 
 @functools.cache
 def choice(name: str) -> dict[str, dict[str, float]]:
-    """Return C and γ of every variant, found in orders that are used for nothing else.
+    """Return C and γ of every variant, chosen on separate orders.
 
     "PA" and "PAm" are fitted to the printed number of updates; "plain PA" and "exact PAm" are
-    chosen by the mistakes on the way alone.
+    chosen by their progressive mistakes.
     """
     data, printed = problem(name), printed_updates(name)
     chosen: dict[str, dict[str, float]] = {}
     for suffix, loss in LOSSES.items():
         C_values = C_VALUES if suffix else (1.0,)
-        for family, pulls in (("PA", (0.0,)), ("PAm", PULLS)):  # without a pull, it is PA
+        for family, pulls in (("PA", (0.0,)), ("PAm", PULLS)):  # PA has no pull
             variant = f"{family}{suffix}"
             chosen[variant] = _as_printed(data, loss, C_values, pulls, printed.get(variant))
         chosen[f"plain PA{suffix}"] = _fewest_mistakes(data, loss, C_values[::2], (0.0,))
@@ -67,7 +67,7 @@ def choice(name: str) -> dict[str, dict[str, float]]:
 
 
 def printed_updates(name: str) -> dict[str, float]:
-    """Return Table III for a set; nothing for the stand-ins, which have other sizes."""
+    """Return Table III for a set; empty for the stand-ins, whose sizes differ."""
     published = read_published(Path(__file__).with_name("published.tsv"))
     rows = [e for e in published if e.table == "Table III" and e.row == name and name in REAL]
     return {entry.column: entry.value for entry in rows}
@@ -80,7 +80,7 @@ def _as_printed(
     pulls: Sequence[float],
     target: float | None,
 ) -> dict[str, float]:
-    """Return, of the settings that make nearly the printed updates, that of fewest mistakes."""
+    """Return the setting with the fewest mistakes among those close to the printed updates."""
     settings = [Setting(loss, C, gamma) for C in C_values for gamma in pulls]
     updates, mistakes = np.zeros(len(settings)), np.zeros(len(settings))
     for order in _choice_orders(data, None if target else CHOICE_ROWS):
@@ -96,7 +96,7 @@ def _as_printed(
 def _fewest_mistakes(
     data: Problem, loss: str, C_values: Sequence[float], pulls: Sequence[float]
 ) -> dict[str, float]:
-    """Return C and γ by the mistakes on the way alone."""
+    """Return C and γ with the fewest progressive mistakes."""
     mistakes = np.zeros((len(C_values), len(pulls)))
     axes = {"loss": loss, "C": C_values, "class_mean": pulls, "fit_intercept": False}
     for order in _choice_orders(data, CHOICE_ROWS):
@@ -115,7 +115,7 @@ def _choice_orders(data: Problem, rows: int | None) -> list[Values]:
 
 
 def models(name: str) -> dict[str, Any]:
-    """Return a new estimator for each variant that aggro knows, by name."""
+    """Return a new estimator for each variant of aggro, by name."""
     chosen = choice(name)
     made = {}
     for suffix, loss in LOSSES.items():
@@ -129,7 +129,7 @@ def models(name: str) -> dict[str, Any]:
 
 
 def undivided(name: str, features: int) -> tuple[list[str], Undivided]:
-    """Return the undivided rule in its three forms, with their names."""
+    """Return the three forms of the undivided rule, with their names."""
     chosen = choice(name)
     settings = {
         f"PAm{suffix}": Setting(
@@ -166,7 +166,7 @@ def orders(data: Problem, name: str, repetition: int) -> Outcome:
     return {"choice": choice(name), "runs": runs}
 
 
-# -- which rule was it? -------------------------------------------------------------------------
+# -- the update rule ---------------------------------------------------------------------------
 
 
 def pull(data: Problem, repetition: int) -> Outcome:
@@ -193,7 +193,7 @@ def pull(data: Problem, repetition: int) -> Outcome:
     return found
 
 
-# -- which preparation was it? -------------------------------------------------------------------
+# -- the preparation -----------------------------------------------------------------------------
 
 
 def preparation(name: str, orders: int) -> Outcome:
@@ -228,7 +228,7 @@ def _moments(values: Any) -> dict[str, float]:
 
 
 def epochs(data: Problem, name: str, seed: int) -> Outcome:
-    """Pass twenty times over one order; the class means stay after the first pass."""
+    """Make twenty passes over one order; class means are frozen after the first pass."""
     order = data.order(seed, 2)
     X, y = data.X[order], data.y[order]
     found = {}
@@ -263,7 +263,7 @@ def _trajectory(data: Problem, weights: Values, updates: Values) -> dict[str, li
 
 
 def batch(data: Problem) -> Outcome:
-    """Return the test error of a batch support vector machine, the best C of four; and sizes."""
+    """Return the test error of a batch SVM with the best C of four, and the sizes of the set."""
     hold = len(data.y) // 5
     order = data.order(0)
     held, rest = order[:hold], order[hold:]
@@ -281,7 +281,7 @@ def batch(data: Problem) -> Outcome:
 
 
 def _machine(data: Problem, C: float, rows: Values) -> Any:
-    """Return a linear machine that has met its tolerance; one that does not is an error."""
+    """Return a linear SVM; raise an error if it did not converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 

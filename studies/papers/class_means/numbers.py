@@ -1,4 +1,4 @@
-"""The outcomes as arrays, and which of them stands for a printed number."""
+"""Outcomes as arrays, and our values for each printed number."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ SUMMARIES = {
 
 
 def runs(results: Results, name: str, variant: str, key: str) -> Values:
-    """Return the numbers of a variant: a row for each repetition, a column for each order."""
+    """Return the numbers of a variant, of shape (repetitions, orders)."""
     found = results.where(part="orders", set=name)
     return np.array([outcome["runs"][variant][key] for _, outcome in found.pairs])
 
 
 def pulls(results: Results, name: str, rule: str, key: str) -> Values:
-    """Return the numbers of the hard rule for each pull: a row for each order, a column a pull."""
+    """Return the numbers of the hard rule, of shape (orders, pulls)."""
     found = results.where(part="pull", set=name)
     return np.concatenate([np.array(outcome[rule][key]) for _, outcome in found.pairs])
 
 
 def reproduced(results: Results, entry: Published, plain: bool = False) -> Values | None:
-    """Return what is printed, once for each repetition of the ten orders.
+    """Return our values for a printed number, one for each repetition of the ten orders.
 
-    The columns PAm are the undivided rule, those of PA have the C that makes the printed number of
-    updates. The plain reading is aggro's exact rule, and C by the mistakes on the way. Times are
+    The PAm columns use the undivided rule, and the PA columns the C that gives the printed number
+    of updates. The plain reading uses aggro's exact rule and C by progressive mistakes. Times are
     always those of aggro's rules.
     """
     if entry.row not in REAL:
@@ -60,9 +60,9 @@ def reproduced(results: Results, entry: Published, plain: bool = False) -> Value
 def printed_error(entry: Published, values: Values | None) -> float:
     """Return the standard error of a printed number.
 
-    Table V prints the standard deviation of the ten errors whose mean stands in Table IV. Nothing
-    is printed about the doubt of a standard deviation or a minimum of ten; each of our repetitions
-    is such an experiment, so their spread tells it.
+    Table V prints the standard deviation of the ten errors whose mean is in Table IV. For standard
+    deviations and minima no standard error is printed; it is estimated by the spread over our
+    repetitions.
     """
     if entry.table == "Table IV":
         return SPREADS[entry.row, entry.column] / ORDERS**0.5
@@ -70,6 +70,6 @@ def printed_error(entry: Published, values: Values | None) -> float:
 
 
 def trajectory(results: Results, name: str, variant: str, key: str) -> Values:
-    """Return a number after each pass: a row for each order."""
+    """Return a number of shape (orders, passes)."""
     found = results.where(part="epochs", set=name)
     return np.array([outcome[variant][key] for _, outcome in found.pairs])

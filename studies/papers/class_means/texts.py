@@ -1,4 +1,4 @@
-"""Where the data come from, how the experiments were repeated, and what was tried."""
+"""Texts of the report: data sources, protocol and findings."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A reading that fits the printed numbers: the printed rule without its division by 1 + γ.
+"""The printed rule without its division by 1 + γ, which fits the printed numbers.
 
     w' = w + γ m + α y x,   α = N/‖x‖² | min(C, N/‖x‖²) | N/(‖x‖² + (1+γ)/2C),   N = as printed
 
-The minimiser of the paper's problem (2) divides this by 1 + γ, and that is what ``aggro`` does.
-Many settings are learned side by side, since the loop over rows is what costs time in Python.
+The minimiser of the paper's problem (2) divides this by 1 + γ, as ``aggro`` does.
+Many settings are learned side by side to save loops over the rows in Python.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Setting:
 
     @property
     def cap(self) -> float:
-        """The largest α."""
+        """Return the largest α."""
         return self.C if self.loss == "hinge" else inf
 
     @property
     def ridge(self) -> float:
-        """What is added to ‖x‖²."""
+        """Return the term added to ‖x‖²."""
         return (1 + self.gamma) / (2 * self.C) if self.loss == "squared_hinge" else 0.0
 
 
 class Undivided:
-    """Several learners that see the same rows."""
+    """Several learners that learn the same rows."""
 
     def __init__(self, settings: Sequence[Setting], features: int) -> None:
         self.gamma = np.array([s.gamma for s in settings])
@@ -50,7 +50,7 @@ class Undivided:
         self.sums, self.counts = {1: np.zeros(features), -1: np.zeros(features)}, {1: 0, -1: 0}
 
     def learn(self, X: Any, y: Values, *, frozen: bool = False) -> Undivided:
-        """See all rows once; with ``frozen``, the class means stay as they are."""
+        """Learn all rows once; with ``frozen``, class means do not change."""
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, float)
         squares = np.einsum("ij,ij->i", X, X)
         for x, label, square in zip(X, y.tolist(), squares.tolist(), strict=True):

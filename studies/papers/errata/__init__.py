@@ -1,4 +1,4 @@
-"""The errors in the printed formulas: each beside the right formula, on real data."""
+"""Errata: printed formulas compared with the corrected ones on real data."""
 
 from studies.papers.errata.protocol import MEASURES, cells, run
 from studies.papers.errata.table import section

@@ -1,4 +1,4 @@
-"""Least squares and mini-batches as printed, and as their problems ask."""
+"""Least squares and mini-batches, as printed and corrected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def least_squares(X: Array, y: Labels, printed: bool) -> Outcome:
 def squared_batch(X: Array, y: Labels, printed: bool) -> Outcome:
     """E3.2: (17) has t't/2C where t't/4C belongs."""
     return {
-        **_batches(X, y, lower=0.0, price=1 / C if printed else 1 / (2 * C)),
+        **_batches(X, y, lower=0.0, cost=1 / C if printed else 1 / (2 * C)),
         "own": own_error(X, y, loss="squared_hinge", C=C, batch_size=SIZE, fit_intercept=True),
     }
 
@@ -35,13 +35,13 @@ def squared_batch(X: Array, y: Labels, printed: bool) -> Outcome:
 def least_squares_batch(X: Array, y: Labels, printed: bool) -> Outcome:
     """E3.3: (19) has A + I/C where A + I/2C belongs."""
     return {
-        **_batches(X, y, lower=-np.inf, price=1 / C if printed else 1 / (2 * C)),
+        **_batches(X, y, lower=-np.inf, cost=1 / C if printed else 1 / (2 * C)),
         "own": own_error(X, y, loss="least_squares", C=C, batch_size=SIZE, fit_intercept=True),
     }
 
 
-def _batches(X: Array, y: Labels, lower: float, price: float) -> Outcome:
-    """Learn disjoint batches; how far above the least value of the problem each step ends."""
+def _batches(X: Array, y: Labels, lower: float, cost: float) -> Outcome:
+    """Learn disjoint batches; return the errors and the mean excess over the minimum."""
     X = _with_constant(X)
     w, wrong, excess = np.zeros(X.shape[1]), 0, []
     for start in range(0, len(y), SIZE):
@@ -51,7 +51,7 @@ def _batches(X: Array, y: Labels, lower: float, price: float) -> Outcome:
         raw, A, free = 1 - signed @ w, signed @ signed.T, np.full(len(labels), np.inf)
         taken, best = (
             batch_dual(A, raw, free, np.full(len(labels), ridge), 0.0, lower)
-            for ridge in (price, 1 / (2 * C))
+            for ridge in (cost, 1 / (2 * C))
         )
         least = _objective(best, A, raw, lower)
         if least > 1e-12:
@@ -61,7 +61,7 @@ def _batches(X: Array, y: Labels, lower: float, price: float) -> Outcome:
 
 
 def _objective(t: Array, A: Array, raw: Array, lower: float) -> float:
-    """The problem itself: half the squared step plus C times the squared losses left."""
+    """Return the objective: half the squared step plus C times the remaining squared losses."""
     left = raw - A @ t
     left = np.maximum(left, 0.0) if lower == 0 else left
     return float(0.5 * t @ A @ t + C * np.sum(left**2))

@@ -1,4 +1,4 @@
-"""PAm and PAmW as printed, and as they solve problem (2) of their paper."""
+"""PAm and PAmW as printed, and as solutions of problem (2) of their paper."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def queue_loss(X: Array, y: Labels, printed: bool) -> Outcome:
 
 
 def _pam(X: Array, y: Labels, count: bool = True, clip: bool = True) -> Outcome:
-    """PAm-1 over the stream; how often alpha is below 0, and by how much (2) is then missed."""
+    """Run PAm-1; return how often alpha is negative, and the excess over the minimum of (2)."""
     w, means, seen, wrong = np.zeros(X.shape[1]), _none(X), {1: 0, -1: 0}, 0
     updates = negative = 0
     excess = []
@@ -89,7 +89,7 @@ def _pam(X: Array, y: Labels, count: bool = True, clip: bool = True) -> Outcome:
 
 
 def _objective(v: Array, w: Array, m: Array, x: Array, label: int) -> float:
-    """Problem (2), with the hinge loss."""
+    """Return the objective of problem (2), with the hinge loss."""
     pull = 0.5 * np.sum((v - w) ** 2) + 0.5 * GAMMA * np.sum((v - m) ** 2)
     return float(pull + C * max(0.0, 1 - label * (v @ x)))
 

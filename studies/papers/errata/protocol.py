@@ -1,4 +1,4 @@
-"""One cell per erratum: the printed and the right rule on the same stream."""
+"""One cell per erratum: the printed and the corrected rule on the same stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURES = {
     "E4.3": ("usps", classes.linear_step),
     "E4.4": ("usps", classes.linear_support),
     "E4.5": ("usps", classes.squared_step),
-    "E4.6": ("usps", classes.half_price),
+    "E4.6": ("usps", classes.half_C),
     "E4.7": ("usps", classes.predicted),
 }
 
@@ -32,7 +32,7 @@ ORDERS = 10
 
 
 def cells(quick: bool = False) -> list[Cell]:
-    """Return the errata, each with the set it is shown on, in several orders."""
+    """Return the cells: each erratum on its set, in several orders."""
     seeds = range(2 if quick else ORDERS)
     return [
         {"erratum": name, "set": data, "order": seed}
@@ -42,8 +42,8 @@ def cells(quick: bool = False) -> list[Cell]:
 
 
 def run(cell: Cell) -> Outcome:
-    """Measure one erratum, as printed and right."""
+    """Measure one erratum, as printed and corrected."""
     X, y = stream(cell["set"], cell["order"])
     measure = MEASURES[cell["erratum"]][1]
-    with np.errstate(over="ignore", invalid="ignore"):  # some of the printed rules explode
+    with np.errstate(over="ignore", invalid="ignore"):  # some printed rules diverge
         return {"printed": measure(X, y, True), "right": measure(X, y, False)}

@@ -1,4 +1,4 @@
-"""Real streams, and aggro's own progressive error on them."""
+"""Real streams, and the progressive error of aggro on them."""
 
 from __future__ import annotations
 

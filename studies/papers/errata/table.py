@@ -1,4 +1,4 @@
-"""The errata that change what is learned, as data, and their table."""
+"""The errata that affect learning, and their table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from studies.papers.experiment import Outcome, Results
 
 @dataclass(frozen=True)
 class Erratum:
-    """One error, and what to tell of each side."""
+    """One erratum, and how to report both versions."""
 
     name: str
     paper: str
     where: str
     printed: str
     right: str
-    shows: str  # a format of the outcome
+    shows: str  # a format string for the outcome
     happens: str
 
 
@@ -108,7 +108,7 @@ ERRATA = (
     Erratum(
         "E4.7", "SPA", "(2.3)", "constraint on the predicted class", "on the best wrong class",
         STILL,
-        "0 ≥ 1 where the prediction is right with a small margin: those rounds teach nothing",
+        "0 ≥ 1 where the prediction is right with a small margin: those rounds cause no update",
     ),
 )  # fmt: skip
 COLUMNS = (

@@ -34,17 +34,17 @@ def reproduced(results: Results, entry: Published, raw: bool = False) -> Values 
 
 
 def plain(results: Results, entry: Published) -> Values | None:
-    """Return the F1 on features as they come, where ours are scaled."""
+    """Return the F1 on unscaled features, where ours are scaled."""
     return reproduced(results, entry, raw=True)
 
 
 def printed_error(entry: Published, values: Values | None) -> float:
-    """Return the standard error of a printed mean: ± is taken as the deviation of its ten runs."""
+    """Return the standard error of a printed mean; ± is read as the deviation of ten runs."""
     return (entry.spread or 0.0) / RUNS**0.5
 
 
 def other_data(entry: Published) -> bool:
-    """Tell whether a row cannot be learned from the paper's data."""
+    """Return whether the paper's data for a row are not available."""
     return entry.row.startswith("MNIST")
 
 

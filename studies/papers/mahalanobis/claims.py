@@ -1,4 +1,4 @@
-"""What the paper says about PAM, tested over the runs; and what it leaves open."""
+"""Claims of the paper about PAM, tested over the runs, and its open question."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def gaps(results: Results, one: str, other: str, names: tuple[str, ...] = FIVE) 
 
 
 def signed(gap: float) -> str:
-    """Return a difference with its sign; what rounds to zero has none."""
+    """Return a difference with its sign, or without one if it rounds to zero."""
     text = f"{gap:+.1f}"
     return text[1:] if text in ("-0.0", "+0.0") else text
 

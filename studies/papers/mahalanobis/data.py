@@ -1,4 +1,4 @@
-"""The sets of the paper as streams: rows in random order, each of length one, or as they come."""
+"""The sets of the paper as streams of rows in random order, normalised or raw."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _one_class(y: Array, random: np.random.Generator) -> tuple[Array, Array]:
 
 
 def _user(y: Array, share: float, random: np.random.Generator) -> tuple[Array, Array]:
-    """Return tweets with this share of positive ones; each class stays in its own order."""
+    """Return tweets with this share of positive ones; the order within each class is kept."""
     positive = (random.random(TWEETS_EACH) < share).astype(np.int64)
     rows = np.empty(TWEETS_EACH, np.int64)
     for label, name in enumerate(("neg", "pos")):
@@ -81,13 +81,13 @@ def _user(y: Array, share: float, random: np.random.Generator) -> tuple[Array, A
 def in_their_span(name: str, seed: int, raw: bool = False) -> Array:
     """Return the rows of a stream in an orthonormal basis of their span.
 
-    A full metric that begins as the identity does not change under rotation, and neither do the
-    predictions; with fewer rows than features this makes its matrix much smaller.
+    A full metric that starts as the identity and its predictions are invariant to rotation. With
+    fewer rows than features the matrix becomes much smaller.
     """
     X, _ = stream(name, seed, raw)
     products = X @ X.T
     products = products if isinstance(products, np.ndarray) else products.toarray()
     values, vectors = np.linalg.eigh(products)
     kept = values > 1e-9 * values[-1]
-    vectors[products.diagonal() == 0] = 0  # empty rows stay empty, not nearly so
+    vectors[products.diagonal() == 0] = 0  # empty rows stay exactly empty
     return np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]))

@@ -15,11 +15,11 @@ from studies.papers.mahalanobis.texts import FIGURES, TITLES
 from studies.papers.style import canvas, half_width, line_with_band
 
 LINES = ("PA-II", "PAM-II", "CW", "AROW")  # AROW is not in the printed figures
-WARM_UP = 20  # examples; before, the mean of ten runs jumps
+WARM_UP = 20  # examples; the mean of ten runs is too noisy before
 
 
 def figures(results: Results) -> list[Figure]:
-    """Return the redrawn figures and two of our own."""
+    """Return the redrawn figures and two additional ones."""
     draw = {
         "figure1": lambda path: _curves(results, TABLES, path),
         "figure2": lambda path: _curves(results, IMAGES, path),
@@ -46,7 +46,7 @@ def _curves(results: Results, names: tuple[str, ...], path: Path) -> None:
 
 
 def _apart(results: Results, name: str, path: Path) -> None:
-    """Draw how far each curve is from that of PAM-II in the same run."""
+    """Draw the difference of each curve to that of PAM-II in the same run."""
     seen, *pam = curves(results, name, "PAM-II")
     shown = seen >= WARM_UP
     with canvas(path, size=(6.2, 3.6)) as (_, axes):
@@ -75,7 +75,7 @@ def _label(axis: Any, title: str) -> None:
 
 
 def _all(results: Results, path: Path) -> None:
-    """Draw how far the final error of every algorithm is from that of PAM-II, run by run."""
+    """Draw the difference of each algorithm's final error to that of PAM-II, per run."""
     others = [algorithm for algorithm in ALGORITHMS if algorithm != "PAM-II"]
     places = np.arange(len(others))[::-1]
     with canvas(path, 2, 3, size=(3.9, 3.4), sharey=True) as (_, axes):
@@ -92,7 +92,7 @@ def _all(results: Results, path: Path) -> None:
 
 
 def _arow(results: Results, path: Path) -> None:
-    """Draw the error of AROW minus that of PAM-II, run by run."""
+    """Draw the error of AROW minus that of PAM-II, per run."""
     random = np.random.default_rng(0)
     names = present(results, TITLES)
     with canvas(path, 1, 2, size=(4.8, 3.6), sharex=True, sharey=True) as (_, axes):

@@ -1,4 +1,4 @@
-"""The chosen setting of each algorithm, and what it reaches in the runs."""
+"""The chosen setting of each algorithm, and its results in the runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studies.papers.ties import best
 
 
 def present(results: Results, names: Iterable[str]) -> tuple[str, ...]:
-    """Return those sets that were run: a quick run leaves some out."""
+    """Return the sets that were run; a quick run skips some."""
     return tuple(name for name in names if len(results.where(set=name)))
 
 
@@ -25,7 +25,7 @@ def runs_of(
 
 
 def chosen(results: Results, name: str, algorithm: str, raw: bool = False) -> int:
-    """Return which setting has the least mean error on the streams kept for this choice."""
+    """Return the setting with the least mean error on the tuning streams."""
     errors = _of(results, name, algorithm, tuning=True, raw=raw).values("error").mean(0)
     return best(errors)[0]
 
@@ -33,7 +33,7 @@ def chosen(results: Results, name: str, algorithm: str, raw: bool = False) -> in
 def curves(results: Results, name: str, algorithm: str) -> Values:
     """Return the examples seen, then the cumulative error of each run there.
 
-    Runs of different lengths are followed to the end of the shortest.
+    Longer runs are cut to the length of the shortest.
     """
     found = _of(results, name, algorithm, tuning=False)
     which = chosen(results, name, algorithm)

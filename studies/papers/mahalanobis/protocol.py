@@ -1,4 +1,4 @@
-"""The work: one algorithm with all its settings side by side, over one stream."""
+"""Runs of one algorithm, with all its settings side by side, over one stream."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = NDArray[Any]
 
 RUNS, TUNING = 10, 3
 JUDGED = ("PA-II", "PAM-II", "CW")  # the columns of Table 1
-SCALED = (*TABLES, "usps")  # learned raw, too; MNIST is not, its rows are not the paper's anyway
+SCALED = (*TABLES, "usps")  # also learned raw; not MNIST, whose rows differ from the paper's
 POINTS = 60  # of a curve
-SINGLE_FROM = 300  # features; from here on matrices are kept in single precision
+SINGLE_FROM = 300  # features from which matrices are stored in single precision
 C_VALUES = [4.0**k for k in range(-4, 4)]
 CONFIDENCES = [0.51, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
@@ -59,7 +59,7 @@ ALGORITHMS: dict[str, list[Settings]] = {
 def cells(quick: bool) -> list[Cell]:
     """Return a cell for each set, run and algorithm; runs below zero choose the settings.
 
-    The three algorithms of Table 1 also learn the features as they come, wherever ours are scaled.
+    The three algorithms of Table 1 also learn the raw features of sets that are scaled.
     """
     sets = [name for name in SETS if not (quick and name in ("mnist", TWEETS))]
     return [
@@ -98,7 +98,7 @@ def run(cell: Cell) -> Outcome:
 
 
 def mistakes(X: Any, y: Array, settings: list[Settings]) -> Array:
-    """Tell for each example and setting whether it was predicted wrongly before it was learned."""
+    """Return for each example and setting whether it was misclassified before it was learned."""
     dtype = np.float32 if X.shape[1] >= SINGLE_FROM else np.float64
     X = X.astype(dtype)
     learner, rows = Learner(settings, X.shape[1], 2, dtype), rows_of(X)

@@ -1,4 +1,4 @@
-"""Where the data come from, how it was done, what the figures show."""
+"""Texts of the report: data sources, protocol and figures."""
 
 from studies.papers.experiment import Provenance
 

@@ -1,4 +1,4 @@
-"""What the paper does not print: the plateau that C was chosen from, and the kernel alone."""
+"""Additional table: the plateau that C was chosen from, and the kernel's vote alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studies.papers.minibatches.protocol import LOSSES, SETS
 from studies.papers.tables import markdown
 
 SHOWN = (1, 4, 8)  # the batch sizes of Table 2
-ALONE = 0.5  # points: nearer to the kernel's vote than this, an error does not measure learning
+ALONE = 0.5  # points; an error closer to that of the kernel's vote does not measure learning
 
 
 def beside(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""What the paper says about batches, tested over the 25 trials."""
+"""Claims of the paper about batches, tested over the 25 trials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def claims(results: Results) -> list[Claim]:
         _all_similar,
         _falls_with_batch,
         _smallest_useful,
-        _twins,
+        _same_as_online,
         _twenty,
         _smoother,
         _cost,
@@ -34,14 +34,14 @@ def claims(results: Results) -> list[Claim]:
 def values(
     results: Results, measure: str, name: str, method: str, batch: int, reading: str
 ) -> Values:
-    """Return a measure of one field, a value (or a row) for each trial."""
+    """Return a measure of one table cell, with a value (or a row) for each trial."""
     wanted = {"set": name, "method": method, "batch": batch, "reading": reading}
     found: Values = results.where(**wanted).values(measure)[0]
     return found
 
 
 def names(results: Results) -> list[str]:
-    """Return the sets that were run: a quick run leaves some out."""
+    """Return the sets that were run; a quick run skips some."""
     return [n for n in SETS.values() if len(results.where(set=n, reading="plain"))]
 
 
@@ -116,7 +116,7 @@ def _smallest_useful(results: Results) -> Claim:
     )
 
 
-def _twins(results: Results) -> Claim:
+def _same_as_online(results: Results) -> Claim:
     near, above, texts = [], [], []
     grid = list(product(names(results), BATCHES))
     for reading, label in BOTH.items():

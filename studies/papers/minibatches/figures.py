@@ -57,7 +57,7 @@ def figures(results: Results) -> list[Figure]:
 
 
 def _present(results: Results) -> dict[str, str]:
-    """Return those of the six sets that were run: a quick run leaves some out."""
+    """Return those of the six sets that were run; a quick run skips some."""
     return {t: n for t, n in SIX.items() if len(results.where(set=n, reading="plain"))}
 
 
@@ -84,7 +84,7 @@ def _along_a_run(results: Results, path: Path) -> None:
 
 
 def _online(results: Results, name: str, method: str, batch: int, reading: str) -> Values:
-    """Return the final online errors; a batch of one cannot overlap."""
+    """Return the final online errors; batches of one do not overlap."""
     reading = "plain" if (reading, batch) == ("sliding", 1) else reading
     return results.where(set=name, method=method, batch=batch, reading=reading).values("online")[0]
 

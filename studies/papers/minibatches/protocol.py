@@ -1,4 +1,4 @@
-"""The work: C and σ chosen on three subsamples, then 25 trials on 75 % of the rows each."""
+"""Runs of the paper: C and σ are chosen on three subsamples; 25 trials use 75 % of the rows."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ WIDTHS = [10.0**k for k in range(-4, 2)]
 TRIALS, SUBSAMPLES, TRAINED = 25, 3, 0.75
 CURVE_STEP = 120  # a multiple of every batch size
 SMOOTH = (1, 8)  # batch sizes whose test error is followed along each run
-EVALUATIONS, EVALUATION_STEP = 12, 24  # about how often, and in multiples of how many examples
+EVALUATIONS, EVALUATION_STEP = 12, 24  # approximate number, and a divisor of their distance
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How an ambiguous text is read: whether there is a bias, and whether batches overlap."""
+    """Reading of an ambiguous text: with or without a bias, with or without overlap."""
 
     intercept: bool = False
     sliding: bool = False
@@ -55,7 +55,7 @@ READINGS = {
 
 
 def cells(quick: bool) -> list[Cell]:
-    """Return one cell for each set, algorithm, batch size and reading, and one that takes times."""
+    """Return a cell for each set, algorithm, batch size and reading, and one for the times."""
     trials = 3 if quick else TRIALS
     sets = ["heart-cleveland", "sonar"] if quick else list(SETS.values())
     return [{"set": "pima", "method": "time"}] + [
@@ -66,7 +66,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell) -> Outcome:
-    """Choose C and σ by the online error, then learn and test in every trial."""
+    """Choose C and σ by the online error, then train and test in every trial."""
     if cell["method"] == "time":
         return {"times": _times(cell["set"])}
     reading = READINGS[cell["reading"]]
@@ -93,7 +93,7 @@ def run(cell: Cell) -> Outcome:
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen C and σ, and all settings (C, σ) that had the same least error."""
+    """The chosen C and σ, and all settings with the same least error."""
 
     C: float
     sigma: float
@@ -137,7 +137,7 @@ def _to_unit_range(X: Array) -> Array:
 
 
 def split(name: str, seed: int) -> tuple[Array, Array, Array, Array]:
-    """Return rows and labels to learn, then those to test, in random order."""
+    """Return the training and the test data, in random order."""
     X, y = _twonorm(seed) if name == "twonorm" else _rows(name)
     order = np.random.default_rng(seed + SUBSAMPLES).permutation(len(y))
     end = int(TRAINED * len(y))
@@ -163,10 +163,10 @@ def _make(cell: Cell, reading: Reading, C: float, width: float, features: int) -
 def _learn(
     part: tuple[Array, ...], cell: Cell, reading: Reading, C: float, width: float
 ) -> tuple[KernelLearner, float]:
-    """Learn one pass; return the learner and the share of wrong predictions on the way.
+    """Learn one pass; return the learner and its progressive error.
 
-    Each example is predicted before the batch that it belongs to is learned. Overlapping batches
-    predict each example as many times as it is learned, all but the first time knowing it.
+    Each example is predicted before its batch is learned. With overlapping batches an example is
+    predicted each time it is learned, although it is new only once.
     """
     X, y = part[:2]
     order = _windows(len(y), cell["batch"]) if reading.sliding else np.arange(len(y))
@@ -176,7 +176,7 @@ def _learn(
 
 
 def _windows(count: int, batch: int) -> Array:
-    """Return the last ``batch`` examples at each time, one after the other."""
+    """Return the sliding windows of ``batch`` examples, concatenated."""
     return (np.arange(count - batch + 1)[:, None] + np.arange(batch)).ravel()
 
 
@@ -186,7 +186,7 @@ def _test_error(learner: KernelLearner, part: tuple[Array, ...]) -> float:
 
 
 def _vote_error(part: tuple[Array, ...], width: float, reading: Reading) -> float:
-    """Return the test error of the kernel alone: every learned row votes once for its label."""
+    """Return the test error of the kernel's vote: each training row votes for its label."""
     X, y, X_test, y_test = part
     apart = (X_test**2).sum(1)[:, None] + (X**2).sum(1) - 2 * X_test @ X.T
     kernel = np.exp(-np.maximum(apart, 0.0) / (2 * width**2)) + reading.intercept
@@ -222,7 +222,7 @@ def _curve(
 def _times(name: str) -> dict[str, dict[str, float]]:
     """Return the time of one pass as a multiple of that of BPAI with B = 1.
 
-    All settings take turns, so that a busy machine slows all of them; the best of seven counts.
+    Settings are timed in turns, so that load affects all of them; the best of seven counts.
     """
     part, plain = split(name, 0), READINGS["plain"]
     settings = [{"method": m, "batch": b} for m in LOSSES for b in BATCHES]

@@ -1,4 +1,4 @@
-"""Where the data come from, and how it was done."""
+"""Texts of the report: data sources and protocol."""
 
 from studies.papers.experiment import Provenance
 

@@ -1,4 +1,4 @@
-"""Support classes: the exact multiclass Passive-Aggressive algorithm (SPA), done again."""
+"""Reproduction of support classes (SPA), the exact multiclass Passive-Aggressive algorithm."""
 
 from studies.papers.experiment import Cell, Published
 from studies.papers.support_classes import newsgroups, sets
@@ -20,7 +20,7 @@ def needs(cell: Cell) -> tuple[str, ...]:
 
 
 def other_data(entry: Published) -> bool:
-    """Tell whether a row was learned from other data than the paper's."""
+    """Return whether a row was learned from other data than the paper's."""
     return entry.row in newsgroups.SUBSETS
 
 

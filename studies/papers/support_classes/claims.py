@@ -1,4 +1,4 @@
-"""What the paper says about many passes, tested over folds; and all its claims together."""
+"""Claims of the paper about many passes, tested over folds, and the list of all claims."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def below(ours: Values, theirs: Values) -> Part:
-    """Return whether the first errors are lower, over the folds that both have."""
+    """Return the part that ``ours`` are lower, over the common folds."""
     count = min(len(ours), len(theirs))
     return lower(ours[:count], theirs[:count], OVERLAP)
 
@@ -110,7 +110,7 @@ def _noise(results: Results) -> Claim:
 
 
 def _few_passes(results: Results) -> Claim:
-    """How many passes until the mean error is within half a point of its best."""
+    """Test the number of passes until the mean error is within half a point of its best."""
     parts, texts = [], []
     for name in selection.present(results, LARGE):
         needed = {}

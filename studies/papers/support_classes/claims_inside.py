@@ -1,4 +1,4 @@
-"""What the paper says about single updates and about time."""
+"""Claims of the paper about single updates and about time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the paper says about learning in one pass, tested over orders and folds."""
+"""Claims of the paper about one pass, tested over orders and folds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STREAM = {
 }
 
 
-DUELS = {  # what is claimed of SPA against each family, after one pass
+DUELS = {  # the claim about SPA and each family after one pass
     "PA": "After one pass SPA is more accurate than PA of its kind, on every set",
     "MPA": "That gain comes from updating all support classes (against PA on the best wrong class)",
 }
@@ -49,7 +49,7 @@ def _stream(results: Results, what: str) -> Claim:
 
 
 def duels(results: Results, family: str) -> tuple[list[Part], list[float]]:
-    """Return where SPA is better than another family after one pass, and by how many points."""
+    """Return the comparisons of SPA with another family after one pass, in points."""
     parts, gaps = [], []
     for name in selection.present(results):
         for kind in SLACKS:

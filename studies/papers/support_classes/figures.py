@@ -1,4 +1,4 @@
-"""The paper's three figures, and one of the two readings of PA."""
+"""The three figures of the paper, and one of the two readings of PA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single updates of the hard rules do, counted over one pass in plain NumPy."""
+"""Effects of single updates of the hard rules, counted over one pass in plain NumPy."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def look_inside(X: Any, y: NDArray[np.int64], seed: int) -> Outcome:
 
 
 def _pass(name: str, X: Any, y: NDArray[np.int64], order: NDArray[np.int64]) -> Outcome:
-    """Count updates, and what each of them did.
+    """Count updates and their effects.
 
-    After how many the example is still wrong, or still has some loss; how many classes moved, and
-    how many had a margin below one.
+    The counts are: updates after which the example is still misclassified or still has a loss,
+    classes that moved, and classes with a margin below one.
     """
     K = int(y.max()) + 1
     W = np.zeros((X.shape[1], K))
@@ -57,7 +57,7 @@ def _row(X: Any, i: int) -> tuple[Any, NDArray[np.float64]]:
 
 
 def _steps(name: str, losses: NDArray[np.float64], n: float, right: bool) -> NDArray[np.float64]:
-    """Return how far each wrong class moves; the true one has the loss 0 here."""
+    """Return the step of each wrong class; the loss of the true class is 0 here."""
     if name == "SPA":
         return support_classes(losses, n, HARD)
     tau = np.zeros_like(losses)

@@ -12,7 +12,7 @@ from aggro.settings import Settings
 SLACKS = {"": "hard", "-I": "hinge", "-II": "squared_hinge"}
 READINGS = {"PA": "predicted", "MPA": "top", "SPA": "support"}  # which classes are constrained
 ONLINE = ("Perc", *(name + kind for name in READINGS for kind in SLACKS))
-PRINTED = ("Perc", "PA", "PA-I", "PA-II", "SPA", "SPA-I", "SPA-II")  # the paper's own
+PRINTED = ("Perc", "PA", "PA-I", "PA-II", "SPA", "SPA-I", "SPA-II")  # learners of the paper
 BATCH = ("LR", "M-SVM")
 
 C_VALUES = tuple(float(f"1e{k}") for k in range(-5, 2))
@@ -24,7 +24,7 @@ BATCH_LIMITS: dict[str, dict[str, Any]] = {  # the default tolerances of both
 
 
 def settings(name: str, C: float = 1.0) -> Settings:
-    """Return what makes a learner, without an intercept as in the paper."""
+    """Return the settings of a learner, without an intercept as in the paper."""
     common: dict[str, Any] = {"task": "multiclass", "fit_intercept": False, "C": C}
     if name == "Perc":
         return Settings(loss="perceptron", multiclass="top", **common)
@@ -38,7 +38,7 @@ def C_values(name: str) -> tuple[float, ...]:
 
 
 def fitted(name: str, C: float, X: Any, y: Any) -> Any:
-    """Return a batch learner that has met its tolerance; one that does not is an error."""
+    """Return a batch learner; raise an error if it did not converge."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

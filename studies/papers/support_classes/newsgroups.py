@@ -1,11 +1,11 @@
-"""Six subsets of 20 Newsgroups, made again by the recipe of UCD's Machine Learning Group.
+"""Six subsets of 20 Newsgroups, rebuilt by the recipe of UCD's Machine Learning Group.
 
-The recipe: documents drawn at random from each group, stop words removed, Porter's stems, terms in
-fewer than three documents dropped, raw counts. It does not say which headers count and what a word
-is. Of 192 ways to prepare the texts (headers: all, From and Subject, Subject, none; words: letters
-and digits, letters, letters with hyphens joined; with and without stems and stop words; terms in at
-least 2, 3, 4 or 5 documents) none gives all six printed numbers of terms. The nearest one is used:
-From and Subject, letters and digits, stems, no stop words, 3 documents.
+The recipe draws documents at random from each group, removes stop words, takes Porter's stems,
+drops terms in fewer than three documents, and counts. It specifies neither the headers to use nor
+what a word is. Of 192 ways to prepare the texts (headers: all, From and Subject, Subject, none;
+words: letters and digits, letters, letters with hyphens joined; with and without stems and stop
+words; terms in at least 2, 3, 4 or 5 documents) none gives all six printed numbers of terms. The
+closest one is used: From and Subject, letters and digits, stems, no stop words, 3 documents.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def load(name: str) -> tuple[Any, NDArray[np.int64]]:
 
 
 def sizes(name: str, groups: list[str]) -> list[int]:
-    """Return how many documents each class has.
+    """Return the number of documents of each class.
 
     In the unbalanced sets one class is large. The largest groups hold fewer than 1000 documents,
     so the large class is a whole group, and the others share what remains of the printed total.
@@ -101,7 +101,7 @@ def newsgroups() -> dict[str, list[str]]:
 
 @cache
 def words(message: str) -> list[str]:
-    """Return the stems of a message, in their order."""
+    """Return the stems of a message, in order."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     head, _, body = message.partition("\n\n")
@@ -111,7 +111,7 @@ def words(message: str) -> list[str]:
 
 
 def counts(documents: list[list[str]], least: int = LEAST_DOCUMENTS) -> Any:
-    """Return the term counts, without the terms that fewer documents hold."""
+    """Return the counts of terms that occur in at least ``least`` documents."""
     from scipy.sparse import csr_array
 
     known = Counter(word for words in documents for word in set(words))

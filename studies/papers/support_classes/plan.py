@@ -1,4 +1,4 @@
-"""Which cells there are."""
+"""The cells of the experiment."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from studies.papers.experiment import Cell
 from studies.papers.support_classes.sets import FOLDS, LARGE, NEWSGROUPS, is_here
 
 PASSES = 40
-ORDERS = 2  # in which single updates are looked at
-BATCH_FOLDS = {"News20": 5}  # half a minute each
+ORDERS = 2  # in which single updates are examined
+BATCH_FOLDS = {"News20": 5}  # each takes half a minute
 
 
 def cells(quick: bool = False) -> list[Cell]:
-    """Return all pieces of work, the long ones first."""
+    """Return all cells, long ones first."""
     folds, passes = (2, 4) if quick else (FOLDS, PASSES)
     large = [name for name in reversed(LARGE) if is_here(name)]
     found: list[Cell] = []

@@ -1,9 +1,9 @@
-"""How the words of the newsgroup sets were found.
+"""Search for the preparation of the newsgroup sets.
 
-``python -m studies.papers.support_classes.preparations`` prints for 192 ways to make features of
-the texts how many terms the six sets have, beside the printed numbers, the nearest way first; then
-what other random documents change, and in the unbalanced sets another large class. It is not a part
-of ``make papers``: nothing but the choice of ``newsgroups.words`` rests on it.
+``python -m studies.papers.support_classes.preparations`` prints the number of terms in the six
+sets for 192 ways to extract features, next to the printed numbers, the closest first. It also
+prints the effect of other random documents and, in the unbalanced sets, of another large class. It
+is not part of ``make papers``; it only justifies ``newsgroups.words``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def terms(document: Document, headers: str, words: str) -> frozenset[str]:
 
 
 def drawn(name: str, seed: int = 0, counts: list[int] | None = None) -> list[Document]:
-    """Return the documents of a set: those that are learned, for seed 0 and no other counts."""
+    """Return documents of a set; seed 0 without ``counts`` gives those that are learned."""
     groups, random = [GROUPS[short] for short in SUBSETS[name].split()], np.random.default_rng(seed)
     found: list[Document] = []
     for group, size in zip(groups, counts or sizes(name, groups), strict=True):
@@ -79,7 +79,7 @@ def with_large(name: str, large: int) -> list[int]:
 
 
 def numbers(bags: list[frozenset[str]], stems: bool, stop: bool) -> dict[int, int]:
-    """Return how many terms stand in at least so many documents."""
+    """Return the numbers of terms that occur in at least 2, 3, 4 and 5 documents."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     count: Counter[str] = Counter()
@@ -90,7 +90,7 @@ def numbers(bags: list[frozenset[str]], stems: bool, stop: bool) -> dict[int, in
 
 
 def tried(printed: dict[str, int]) -> Iterator[tuple[float, str, list[float]]]:
-    """Yield every way with its mean deviation from print, and that of each set."""
+    """Yield each preparation with its deviations from the printed numbers, mean and per set."""
     documents = {name: drawn(name) for name in printed}
     for headers, words, stems, stop in product(HEADERS, WORDS, (True, False), (True, False)):
         found = {
@@ -105,13 +105,13 @@ def tried(printed: dict[str, int]) -> Iterator[tuple[float, str, list[float]]]:
 
 
 def as_learned(documents: list[Document]) -> int:
-    """Return how many terms they have when prepared as ``newsgroups.words`` does."""
+    """Return the number of terms with the preparation of ``newsgroups.words``."""
     bags = [terms(document, "From, Subject", "letters, digits") for document in documents]
     return numbers(bags, stems=True, stop=True)[LEAST_DOCUMENTS]
 
 
 def main() -> None:
-    """Print all ways, then the draws, then the large classes."""
+    """Print all preparations, then other draws, then other large classes."""
     published = read_published(Path(__file__).with_name("published.tsv"))
     printed = {
         e.row: int(e.value) for e in published if e.column == "features" and e.row in SUBSETS

@@ -1,11 +1,11 @@
-"""The work: what is learned and measured in each cell.
+"""Cells of the experiment: what is learned and measured in each.
 
 - ``online``: one fold; every online learner and C side by side; errors after each pass on the
-  part that chooses C and on the part that judges.
+  part that chooses C and on the test part.
 - ``batch``: one fold; logistic regression and the multiclass SVM for each C.
-- ``stream``: one order of USPS with the fixed C of Section 5.2; what happened every 200 rows.
+- ``stream``: one order of USPS with the fixed C of Section 5.2; results every 200 rows.
 - ``time``: CPU seconds of 40 passes of each learner alone, and of the batch learners.
-- ``inside``: what single updates do (support classes, examples still wrong after their update), in
+- ``inside``: effects of single updates (support classes, examples still wrong after an update), in
   one order.
 - ``sizes``: classes, rows and features of a set as it is learned.
 """
@@ -34,12 +34,12 @@ from studies.papers.support_classes.sets import load, split
 
 FIXED = 0.001  # the C of all learners in Section 5.2
 EVERY = 200
-TIMED = {"LR": 1.0, "M-SVM": 0.01}  # C of the batch learners while the clock runs
+TIMED = {"LR": 1.0, "M-SVM": 0.01}  # C of the timed batch learners
 REPEATS = 2
 
 
 def run(cell: Cell) -> Outcome:
-    """Do one piece of work."""
+    """Run one cell."""
     X, y = load(cell["set"])
     if cell["part"] == "online":
         return _online(X, y, cell["fold"], cell["passes"])
@@ -55,7 +55,7 @@ def run(cell: Cell) -> Outcome:
 
 
 def _used(X: Any) -> int:
-    """Return how many columns are not zero everywhere."""
+    """Return the number of columns with non-zero values."""
     return int(np.count_nonzero(abs(X).sum(axis=0)))
 
 
@@ -97,14 +97,14 @@ def _batch(X: Any, y: Any, fold: int) -> Outcome:
 
 
 def _iterations(model: Any) -> int:
-    """Return how many iterations a batch learner took until its tolerance was met."""
+    """Return the number of iterations until a batch learner converged."""
     return int(np.max(model.n_iter_))
 
 
 def _stream(X: Any, y: Any, seed: int) -> Outcome:
     """Return mistakes, updates and loss of each learner after every 200 rows.
 
-    PA-I and PA-II, in both readings, have the steps that the paper prints: those of C/2.
+    PA-I and PA-II use the steps printed in the paper, those of C/2, in both readings.
     """
     order = np.random.default_rng(seed).permutation(len(y))
     ends = [*range(EVERY, len(y), EVERY), len(y)]
@@ -122,7 +122,7 @@ def _stream(X: Any, y: Any, seed: int) -> Outcome:
 
 
 def _time(X: Any, y: Any, passes: int) -> Outcome:
-    """Return CPU seconds by learner, all taken in turn, one list entry per repeat."""
+    """Return CPU seconds by learner, one per repeat; learners are timed in turns."""
     learn, _, _ = split(len(y), 0)
     rows, labels = X[learn], y[learn]
     wide = rows.astype(np.float64)

@@ -1,7 +1,7 @@
 """The 20 topics of Reuters-21578 that the paper names.
 
-ModApte's documents with one topic, a title and a body: just the printed 7800, and the 20 topics are
-the most frequent ones among them. The paper does not say what its features are; stems and numbers
+ModApte has exactly the printed 7800 documents with one topic, a title and a body, and the 20 topics
+are the most frequent ones among them. The paper does not describe its features; stems and numbers
 of title and body, in lower case, give 34532 of them (printed: 34488).
 """
 
@@ -58,7 +58,7 @@ SOURCE = Source(
 
 
 def is_here() -> bool:
-    """Tell whether the file can be had."""
+    """Return whether the file is available."""
     try:
         find(SOURCE)
     except DataError:
@@ -74,7 +74,7 @@ def load() -> tuple[Any, NDArray[np.int64]]:
 
 
 def _counts_here(row: dict[str, str]) -> bool:
-    """Tell whether a document is one of ModApte with one of the topics, a title and a body."""
+    """Return whether a document of ModApte has one of the topics, a title and a body."""
     apte = row["lewissplit"] in ("TRAIN", "TEST") and row["topics_attr"] == "YES"
     return apte and row["topics"] in TOPICS and bool(row["title"].strip() and row["body"].strip())
 

@@ -1,4 +1,4 @@
-"""From finished cells to numbers: C chosen on its part of each fold, errors on the last part."""
+"""Numbers from finished cells: C is chosen on the validation part of each fold."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from studies.papers.support_classes.learners import BATCH
 from studies.papers.support_classes.sets import SETS
 from studies.papers.ties import best as middle_best
 
-OVERLAP = 1 / 8  # one part of ten is judged, eight are learned
+OVERLAP = 1 / 8  # eight tenths train, one tenth tests
 SAME = {"reut20": "Reuters", "Reuter": "Reuters"}  # the paper's three names of one set
 
 
 def present(results: Results, of: Sequence[str] = SETS) -> list[str]:
-    """Return the sets that were learned; Reuters is left out where its file is not to be had."""
+    """Return the sets that were learned, without Reuters if its file is missing."""
     return [name for name in of if results.where(part="online", set=name).pairs]
 
 
 def by_pass(results: Results, name: str, learner: str) -> Values:
-    """Return test errors, folds x passes; after each pass C is the one with the least error.
+    """Return test errors of shape (folds, passes), with the best C after each pass.
 
-    Of several equal ones the middle one is taken.
+    The middle one of several equal values is used.
     """
     found = []
     for _, outcome in results.where(part="online", set=name).pairs:
@@ -39,7 +39,7 @@ def one_pass(results: Results, name: str, learner: str) -> Values:
 
 
 def peak(results: Results, name: str, learner: str) -> tuple[Values, int]:
-    """Return the test errors after the pass whose mean is least, and which pass that was."""
+    """Return the test errors after the pass with the least mean error, and that pass."""
     errors = by_pass(results, name, learner)
     best = int(errors.mean(axis=0).argmin())
     return errors[:, best], best + 1
@@ -55,7 +55,7 @@ def batch(results: Results, name: str, learner: str) -> Values:
 
 
 def best(results: Results, name: str, learner: str) -> Values:
-    """Return the errors that Table 6 asks for, of an online or a batch learner."""
+    """Return the errors of an online or batch learner for Table 6."""
     if learner in BATCH:
         return batch(results, name, learner)
     return peak(results, name, learner)[0]
@@ -67,12 +67,12 @@ def seconds(results: Results, name: str, learner: str) -> Values:
 
 
 def streams(results: Results, learner: str, what: str) -> Values:
-    """Return what happened on the stream of USPS, orders x checkpoints."""
+    """Return a measure on the stream of USPS, of shape (orders, checkpoints)."""
     return results.where(part="stream").values(learner, what)
 
 
 def checkpoints(results: Results) -> Values:
-    """Return after how many rows the streams were noted."""
+    """Return the numbers of rows at the checkpoints."""
     return results.where(part="stream").values("rows")[0]
 
 

@@ -18,12 +18,12 @@ FOLDS = 10
 
 
 def needs(name: str) -> tuple[str, ...]:
-    """Return what a set is made of, by the names of ``aggro.datasets``."""
+    """Return the names of a set's sources in ``aggro.datasets``."""
     return {"USPS": ("usps",), "News20": ("news20",), "Reuters": ()}.get(name, ("20news",))
 
 
 def is_here(name: str) -> bool:
-    """Tell whether a set that ``aggro.datasets`` does not know can be had."""
+    """Return whether a set that is not in ``aggro.datasets`` is available."""
     return name != "Reuters" or reuters.is_here()
 
 
@@ -39,7 +39,7 @@ def load(name: str) -> tuple[Any, NDArray[np.int64]]:
 
 
 def split(count: int, fold: int) -> tuple[NDArray[np.int64], ...]:
-    """Return the rows to learn from, to choose C by, and to judge by: eight, one and one parts."""
+    """Return the training, validation and test rows: eight, one and one tenths."""
     part = np.random.default_rng(0).permutation(count) % FOLDS
     choose = part == (fold + 1) % FOLDS
     learn = np.flatnonzero(~choose & (part != fold))

@@ -1,4 +1,4 @@
-"""Porter's stems, as UCD used them, by the Snowball project's own library."""
+"""Porter's stems, as UCD used them, by the library of the Snowball project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the data come from, how the experiments were repeated, and the two readings of PA."""
+"""Texts of the report: data sources, protocol, and the two readings of PA."""
 
 from __future__ import annotations
 
