@@ -1,4 +1,4 @@
-"""The trial of faults: every module has its tests, and who notices a fault is told by name."""
+"""Mutation testing: every module has tests, and the test that detects a fault is identified."""
 
 import shutil
 import sys
@@ -22,18 +22,18 @@ def test_every_module_has_tests(kind):
         assert trial.tests_of(file), file
 
 
-def test_every_row_of_the_table_names_tests_that_are_there():
+def test_every_pattern_of_the_table_matches_files():
     for pattern, tests in trial.TABLE.items():
         assert any(ROOT.glob(pattern)), pattern
         for test in tests:
             assert any(ROOT.glob(test)), f"{pattern}: {test}"
 
 
-def test_a_witness_is_told_by_its_whole_name(tmp_path, monkeypatch):
-    """So that it can be asked again, without the fault; a thread that has no end delays nothing."""
+def test_failing_test_is_identified_by_its_full_id(tmp_path, monkeypatch):
+    """The id selects the test in another run; threads left running do not delay the exit."""
     monkeypatch.setattr(trial, "FOLDER", tmp_path)
-    place = trial.Place("place", [])
-    shutil.rmtree(place.folder / "aggro")
+    sandbox = trial.Sandbox("sandbox", [])
+    shutil.rmtree(sandbox.folder / "aggro")
     name = "{'metric': 'full'} - and more"
     test = tmp_path / "test_it.py"
     test.write_text(
@@ -43,21 +43,21 @@ def test_a_witness_is_told_by_its_whole_name(tmp_path, monkeypatch):
         "    threading.Thread(target=threading.Event().wait).start()\n"
         "    assert not fails\n"
     )
-    witness = trial._witness(*place.run([str(test)], 60))
-    assert witness.endswith(f"test_it.py::test_sometimes[{name}]")
-    assert place.run([f"{test}::test_sometimes[{name}!]"], 60)[0] == 0
+    failing_test = trial._failing_test(*sandbox.run([str(test)], 60))
+    assert failing_test.endswith(f"test_it.py::test_sometimes[{name}]")
+    assert sandbox.run([f"{test}::test_sometimes[{name}!]"], 60)[0] == 0
 
 
 def faults(find, path, source):
-    """The lines that have faults, and the faults of each."""
+    """Return the lines with faults, and the faults of each."""
     path.write_text(source)
     found = {}
-    for each in find(str(path)):
-        found.setdefault(each.before, []).append(each.after)
+    for mutant in find(str(path)):
+        found.setdefault(mutant.before, []).append(mutant.after)
     return found
 
 
-def test_no_fault_where_by_its_kind_none_can_be_noticed(tmp_path):
+def test_code_without_effect_on_results_gets_no_faults(tmp_path):
     source = """
 import sys
 ROWS_AT_ONCE = 64
@@ -83,9 +83,9 @@ def version(): return sys.version_info >= (3, 14)
     }
 
 
-def test_no_fault_in_hints_to_the_processor(tmp_path):
+def test_prefetch_statements_get_no_faults(tmp_path):
     source = """
-void look(const Table& t) {
+void read(const Table& t) {
     if (t.rows > 0)
         for (std::size_t i = 0; i < t.rows; i += 8) __builtin_prefetch(t.row(i));
     if (t.rows > 1) t.sort();

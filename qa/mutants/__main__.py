@@ -1,4 +1,4 @@
-"""Put faults into the code one by one and see whether the tests notice."""
+"""Inject faults into the code one by one and check that a test fails."""
 
 import argparse
 import json
@@ -9,26 +9,28 @@ from dataclasses import asdict
 
 from qa.mutants import cpp_build, report
 from qa.mutants.sample import sampled
-from qa.mutants.trial import FOLDER, Court, Verdict
+from qa.mutants.trial import FOLDER, Trials, Verdict
 
 RESULTS = FOLDER / "results.json"
-ENOUGH = 0.92  # part of the faults that must be noticed
+ENOUGH = 0.92  # share of the faults that the tests must detect
 
 
 def main():
-    """Read the options and run."""
+    """Parse the options and run."""
     parser = argparse.ArgumentParser(prog="python -m qa.mutants", description=__doc__)
     parser.add_argument(
         "--python", type=int, default=140, help="approximate number of faults in Python"
     )
     parser.add_argument("--cpp", type=int, default=70, help="approximate number of faults in C++")
-    parser.add_argument("--seed", default="7", help="another seed chooses other faults")
-    parser.add_argument("--jobs", type=int, default=2, help="tests that run at the same time")
-    parser.add_argument("--only", default="", help="faults whose file or id contains this text")
+    parser.add_argument("--seed", default="7", help="seed of the sample of faults")
+    parser.add_argument("--jobs", type=int, default=2, help="number of parallel test runs")
+    parser.add_argument(
+        "--only", default="", help="try only faults whose file or id contains this text"
+    )
     parser.add_argument("--most", type=int, help="stop after this many faults of each kind")
-    parser.add_argument("--resume", action="store_true", help="keep the verdicts of the last run")
-    parser.add_argument("--report", action="store_true", help="only tell of the verdicts so far")
-    parser.add_argument("--list", action="store_true", help="show the faults, and try none")
+    parser.add_argument("--resume", action="store_true", help="reuse the verdicts of the last run")
+    parser.add_argument("--report", action="store_true", help="only report the verdicts so far")
+    parser.add_argument("--list", action="store_true", help="list the faults and exit")
     options = parser.parse_args()
 
     python = [(each, 0) for each in sampled("python", options.python, options.seed)]
@@ -42,10 +44,10 @@ def main():
         return judge(_tried(faults), whole=True, of=len(faults))
     chosen = _only(python, options)
     if options.cpp:
-        print("compiling the core with its faults", flush=True)
+        print("compiling the core with all faults", flush=True)
         built = cpp_build.build(cpp)
         chosen += _only([(each, number) for number, each in built.items()], options)
-    # spread over all modules: a run that is cut off has still seen a little of each
+    # ordered by id, so that an interrupted run covers all modules
     results = run(sorted(chosen, key=lambda pair: pair[0].id), options)
     return judge(results, not (options.only or options.most or not options.cpp), len(results))
 
@@ -56,27 +58,27 @@ def _only(chosen, options):
 
 
 def _tried(mutants):
-    """The faults that have a verdict, with it."""
+    """Return the faults with a verdict, and the verdicts."""
     known = json.loads(RESULTS.read_text())
     return [(each, Verdict(**known[each.id])) for each in mutants if each.id in known]
 
 
 def run(chosen, options):
-    """Try all faults, the verdicts kept in a file as they come."""
+    """Try all faults and store each verdict in a file at once."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     known = json.loads(RESULTS.read_text()) if options.resume and RESULTS.exists() else {}
-    court = Court(options.jobs, any(number for _, number in chosen))
+    trials = Trials(options.jobs, any(number for _, number in chosen))
     started, results = time.monotonic(), []
 
     def trial(pair):
         mutant, number = pair
         if mutant.id not in known:
-            known[mutant.id] = asdict(court.judge(mutant, number))
+            known[mutant.id] = asdict(trials.judge(mutant, number))
             RESULTS.write_text(json.dumps(dict(known), indent=1))
             found = known[mutant.id]
-            word = "noticed " if found["noticed"] else "SURVIVED"
+            word = "detected " if found["detected"] else "SURVIVED"
             print(f"{word} {mutant.id} {mutant.file} {found['seconds']:.0f} s", flush=True)
-            print(f"  - {mutant.before}\n  + {mutant.after}\n  {found['witness']}", flush=True)
+            print(f"  - {mutant.before}\n  + {mutant.after}\n  {found['failing_test']}", flush=True)
         return mutant, Verdict(**known[mutant.id])
 
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -86,7 +88,7 @@ def run(chosen, options):
 
 
 def judge(results, whole, of):
-    """Print the table and write the survivors; return 1 if too few faults were noticed.
+    """Print the table and write the survivors; return 1 if too few faults were detected.
 
     The results cover ``of`` faults of the sample.
     """
@@ -95,8 +97,8 @@ def judge(results, whole, of):
         return 0
     report.SURVIVORS.write_text(report.survivors(results, of))
     missing = report.unexplained(results)
-    share = sum(verdict.noticed for _, verdict in results) / len(results)
-    print(f"{share:.1%} noticed; {len(missing)} survivors without a reason in reasons.toml")
+    share = sum(verdict.detected for _, verdict in results) / len(results)
+    print(f"{share:.1%} detected; {len(missing)} survivors without a reason in reasons.toml")
     return 0 if share >= ENOUGH and not missing else 1
 
 

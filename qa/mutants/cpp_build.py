@@ -1,4 +1,4 @@
-"""One build of the core that holds all faults, each behind a switch that is set at import."""
+"""Build the core once with all faults, each behind a switch that is read at import."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from qa.mutants.mutant import ROOT
 from qa.mutants.sample import SPARE
 
 FOLDER = ROOT / "build" / "mutants" / "cpp"
-BROKEN = FOLDER / "broken.txt"  # faults that do not compile, so that they are not tried again
+BROKEN = FOLDER / "broken.txt"  # ids of faults that do not compile
 SWITCH = """#pragma once
 #include <cstdlib>
 namespace aggro {
@@ -27,7 +27,7 @@ PLACE = re.compile(r"(core/[\w/]+\.(?:hpp|cpp)):(\d+)")
 
 
 def build(mutants):
-    """Compile the core with these faults; return those that are in it, by their number."""
+    """Compile the core with these faults; return the built ones by number."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     known, numbered = _known_to_break(), _numbered(mutants)
     shutil.copy(ROOT / "CMakeLists.txt", FOLDER)
@@ -39,7 +39,7 @@ def build(mutants):
             break
         broken = _broken(errors, lines)
         if not broken:
-            raise RuntimeError(f"the core with its faults does not compile:\n{errors[-4000:]}")
+            raise RuntimeError(f"the core with faults does not compile:\n{errors[-4000:]}")
         print(f"  {len(broken)} faults do not compile and are left out", flush=True)
         BROKEN.write_text("\n".join(sorted(known := known | {numbered[n].id for n in broken})))
         numbered = {n: each for n, each in numbered.items() if n not in broken}
@@ -47,7 +47,7 @@ def build(mutants):
 
 
 def _broken(errors, lines):
-    """The faults on the lines that the compiler names, or close to them."""
+    """Return the faults on or near the lines in the compiler's errors."""
     named = [(file, int(line)) for file, line in PLACE.findall(errors)]
     for reach in range(4):
         near = {(file, line + step) for file, line in named for step in range(-reach, reach + 1)}
@@ -57,7 +57,7 @@ def _broken(errors, lines):
 
 
 def _write(numbered):
-    """Write the sources with their switches; return which faults touch which line."""
+    """Write the sources with switches; return the faults of each line."""
     lines, by_file = {}, {}
     for number, each in numbered.items():
         by_file.setdefault(each.file, []).append((number, each))
@@ -79,14 +79,14 @@ def _write(numbered):
 
 
 def _put(target, contents):
-    """Write a file only if it changes, so that its dependents are not recompiled."""
+    """Write a file only if its contents change, to avoid recompilation."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.exists() or target.read_bytes() != contents:
         target.write_bytes(contents)
 
 
 def _compile():
-    """Return None, or what the compiler said."""
+    """Return the errors of the compiler, or None."""
     flags = f"-w -include {FOLDER / 'switch.hpp'}"
     configure = ["cmake", "-G", "Ninja", "-S", FOLDER, "-B", FOLDER / "make"]
     configure += ["-DCMAKE_BUILD_TYPE=Release"]
@@ -102,13 +102,13 @@ def _compile():
 
 
 def _environment():
-    """The tools of the Python that runs this come first."""
+    """Return an environment in which the tools of this Python come first."""
     folder = Path(sys.executable).parent
     return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
 def wanted(mutants):
-    """The faults that are to be tried, by their number, without those known not to compile."""
+    """Return the faults to try by number, without those known not to compile."""
     return _wanted(_numbered(mutants), mutants)
 
 
@@ -122,7 +122,7 @@ def _numbered(mutants):
 
 
 def _wanted(numbered, mutants):
-    """Leave out the spare ones."""
+    """Drop spare faults."""
     spare = {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
     kept = {}
     for number, each in numbered.items():
@@ -133,5 +133,5 @@ def _wanted(numbered, mutants):
 
 
 def libraries():
-    """The compiled modules with their faults."""
+    """Return the paths of the compiled modules with faults."""
     return sorted((FOLDER / "make").glob("*.so"))

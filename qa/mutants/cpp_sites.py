@@ -1,4 +1,4 @@
-"""Faults in C++, found in the text: in conditions, values and statements of one expression.
+"""Find faults in C++ source text: in conditions, values and simple statements.
 
 Each becomes a switch: ``AGGRO_MUTANT(7) ? (changed) : (as it is)``.
 """
@@ -11,7 +11,7 @@ HIDDEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',
     re.DOTALL | re.MULTILINE,
 )
-HINT = re.compile(r"[\w.]*prefetch\([^;{}]*\);")  # to the processor, which changes no result
+HINT = re.compile(r"[\w.]*prefetch\([^;{}]*\);")  # processor hints do not change results
 CONDITION = re.compile(r"\b(?:if|while) \(")
 LOOP = re.compile(r"\bfor \(")
 RETURN = re.compile(r"\breturn ")
@@ -36,21 +36,21 @@ CHANGES = [
         (r"\bstd::min\b", "std::max"),
         (r"\btrue\b", "false"),
         (r"\bfalse\b", "true"),
-        (r"(?<![\w.:<])(?:0|[1-9]\d*)(?![\w.>:])", None),  # one more
+        (r"(?<![\w.:<])(?:0|[1-9]\d*)(?![\w.>:])", None),  # incremented
         (r"!(?=[\w\(])", ""),
     )
 ]
-# A statement that begins with one of these is no expression.
+# Statements that start with one of these are not expressions.
 WORDS = {
     *("using", "template", "constexpr", "static", "enum", "typename", "namespace", "struct"),
     *("class", "public", "private", "explicit", "friend", "return", "throw", "case", "break"),
     *("continue", "else", "delete", "if", "for", "while", "do", "switch", "goto"),
-    "m",  # the binding's module: what it defines is not defined twice
+    "m",  # the nanobind module: definitions cannot be skipped
 }
 
 
 def cpp_mutants(file):
-    """Return the faults of a source file; each text is a switch, with @ for its number."""
+    """Return the faults of a source file; in their text, @ stands for the number of the switch."""
     source = (ROOT / file).read_text()
     masked = _without_hints(HIDDEN.sub(lambda found: _blank(found.group()), source))
     found = []
@@ -72,7 +72,7 @@ def _blank(text):
 
 
 def _without_hints(masked):
-    """Leave out statements that are hints, with the conditions and loops they hang on."""
+    """Blank out prefetch statements with the conditions and loops around them."""
     for hit in HINT.finditer(masked):
         start = hit.start()
         while (head := _head(masked[:start].rstrip())) is not None:
@@ -130,7 +130,7 @@ def _statements(masked):
 
 
 def _head(previous):
-    """Where the if or for begins of which the body comes next; None if it is no body."""
+    """Return the start of the if or loop whose body comes next, or None."""
     if not previous.endswith(")"):
         return None
     depth = 0
@@ -143,7 +143,7 @@ def _head(previous):
 
 
 def _closing(masked, start):
-    """Where the bracket closes that was opened before ``start``."""
+    """Return the position of the bracket that closes the one before ``start``."""
     depth = 1
     for at in range(start, len(masked)):
         depth += (masked[at] in "([{") - (masked[at] in ")]}")
@@ -153,7 +153,7 @@ def _closing(masked, start):
 
 
 def _end_of_statement(masked, start):
-    """Where the semicolon stands; None if a bracket closes, or a comma comes, first."""
+    """Return the position of the next semicolon; None if a bracket or comma comes first."""
     depth = 0
     for at in range(start, len(masked)):
         depth += (masked[at] in "([{") - (masked[at] in ")]}")
@@ -165,7 +165,7 @@ def _end_of_statement(masked, start):
 
 
 def _split(masked, start, end):
-    """The parts of the head of a loop."""
+    """Return the parts of the head of a loop."""
     parts, depth, first = [], 0, start
     for at in range(start, end):
         depth += (masked[at] in "([{") - (masked[at] in ")]}")

@@ -1,4 +1,4 @@
-"""A fault: where it is, what it changes, and a name that lasts."""
+"""A fault: its location, its change and its stable id."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Mutant:
-    """The bytes from ``start`` to ``end`` of a file become ``text``."""
+    """A fault that replaces the bytes from ``start`` to ``end`` of a file by ``text``."""
 
     file: str
-    place: str  # the function it is in
+    place: str  # the qualified name of its function
     start: int
     end: int
     text: str
-    before: str  # the line as it is, and as it would be
+    before: str  # the line without the fault, and with it
     after: str
-    count: int = 0  # how many like it come before
+    count: int = 0  # number of equal faults before it
 
     @property
     def id(self):
-        """A name that stays the same while the line and its function do, wherever they move."""
+        """Return an id that depends on the line and its function, not on their position."""
         what = "|".join([self.file, self.place, self.before, self.after, str(self.count)])
         return hashlib.sha1(what.encode()).hexdigest()[:8]
 
 
 def numbered(found):
-    """Number faults with equal text in the order of the file."""
+    """Number equal faults in the order of the file."""
     seen = {}
     for each in found:
         key = (each.place, each.before, each.after)
@@ -37,7 +37,7 @@ def numbered(found):
 
 
 def line_with(source, start, end, text):
-    """Return the whole lines around a change, before and after it, squeezed."""
+    """Return the lines with and without a change, with whitespace collapsed."""
     left = source.rfind(b"\n", 0, start) + 1
     right = source.find(b"\n", end)
     right = len(source) if right < 0 else right

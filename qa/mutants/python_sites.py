@@ -1,4 +1,4 @@
-"""Faults in Python, found in the syntax tree."""
+"""Find faults in the syntax tree of Python modules."""
 
 import ast
 import re
@@ -31,13 +31,13 @@ COSMETIC = {
     *("stacklevel", "frozen", "maxsize", "indent", "width_ratios", "pad", "labelpad", "frameon"),
 }
 NOT_FOR_TESTS = {"__repr__", "__str__", "_report", "set_figheight", "print", "warn"}
-# What by its kind changes no result, so that no test can notice a fault in it.
-CHECKING = {"zip"}  # calls whose keywords ask only whether the code keeps its own promises
-AT_ONCE = "AT_ONCE"  # ends the names of constants that say how much is done at once
+# Code that does not affect results, so that no test can detect a fault in it.
+CHECKING = {"zip"}  # calls whose keywords are only assertions
+AT_ONCE = "AT_ONCE"  # suffix of constants that set the size of chunks
 
 
 def python_mutants(file):
-    """Return the faults of a module, by their place in it."""
+    """Return the faults of a module in source order."""
     source = (ROOT / file).read_bytes()
     finder = Finder(file, source)
     finder.visit(ast.parse(source))
@@ -45,7 +45,7 @@ def python_mutants(file):
 
 
 class Finder(ast.NodeVisitor):
-    """Walks the tree of a module; what has no effect on a result is left out."""
+    """Visitor that collects the faults of a module and skips code without effect on results."""
 
     def __init__(self, file, source):
         self.file, self.source, self.found, self.place = file, source, [], []
@@ -66,7 +66,7 @@ class Finder(ast.NodeVisitor):
         self.add(*self.span(node), text)
 
     def between(self, left, right, operator):
-        """Change the operator that stands between two operands."""
+        """Replace the operator between two operands."""
         old, new = OPERATORS[type(operator)]
         start, end = self.span(left)[1], self.span(right)[0]
         found = re.search(
@@ -75,7 +75,7 @@ class Finder(ast.NodeVisitor):
         if found:
             self.add(start + found.start(), start + found.end(), new)
 
-    # -- what is walked --------------------------------------------------------------------
+    # -- traversal ----------------------------------------------------------------------------
 
     def inside(self, node, children):
         self.place.append(node.name)
@@ -111,10 +111,10 @@ class Finder(ast.NodeVisitor):
         if not isinstance(node, SPOKEN):
             super().generic_visit(node)
 
-    # -- what is changed -------------------------------------------------------------------
+    # -- faults -----------------------------------------------------------------------------
 
     def visit_Compare(self, node):
-        if getattr(node.left, "attr", "") == "version_info":  # the tests run in one version
+        if getattr(node.left, "attr", "") == "version_info":  # the tests use one version
             return
         operands = [node.left, *node.comparators]
         for left, right, operator in zip(operands, operands[1:], node.ops, strict=False):
@@ -144,7 +144,9 @@ class Finder(ast.NodeVisitor):
         elif isinstance(value, int):
             self.replace(node, repr(value + 1 if value < 20 else value * 2))
         elif isinstance(value, float):
-            usual = 1e-6 < abs(value) < 1e6  # else a guard, of which twice as much means nothing
+            usual = (
+                1e-6 < abs(value) < 1e6
+            )  # others are guards, for which a factor of two has no effect
             self.replace(node, repr(value * 2 if usual else 1.0))
 
     def visit_Expr(self, node):
@@ -175,7 +177,7 @@ class Finder(ast.NodeVisitor):
 
 
 def _defaults_that_are_read(function):
-    """The defaults of arguments; one that only an interface asks for may have any."""
+    """Return the defaults of arguments that the function uses."""
     names = {each.id for part in function.body for each in ast.walk(part) if hasattr(each, "id")}
     given, every = function.args, "locals" in names
     plain = [*given.posonlyargs, *given.args]

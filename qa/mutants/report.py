@@ -1,4 +1,4 @@
-"""The table, and the survivors with the reasons why they do not matter."""
+"""Report: a table of detected faults, and a page of survivors with reasons."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,28 +14,28 @@ def reasons():
 
 
 def table(results):
-    """Return lines with how many faults of each module were noticed."""
-    total, noticed = Counter(), Counter()
+    """Return a table of the detected faults of each module, as lines."""
+    total, detected = Counter(), Counter()
     for mutant, verdict in results:
         total[mutant.file] += 1
-        noticed[mutant.file] += verdict.noticed
+        detected[mutant.file] += verdict.detected
     width = max(map(len, total), default=0)
-    lines = [f"{file:<{width}}  {noticed[file]:>3} of {total[file]:>3}" for file in sorted(total)]
-    return [*lines, f"{'all':<{width}}  {noticed.total():>3} of {total.total():>3}"]
+    lines = [f"{file:<{width}}  {detected[file]:>3} of {total[file]:>3}" for file in sorted(total)]
+    return [*lines, f"{'all':<{width}}  {detected.total():>3} of {total.total():>3}"]
 
 
 def survivors(results, of):
     """Return the page of survivors among the tried faults of a sample."""
-    known, left = reasons(), [mutant for mutant, verdict in results if not verdict.noticed]
+    known, left = reasons(), [mutant for mutant, verdict in results if not verdict.detected]
     count = len(results)
-    noticed, harmless = count - len(left), sum(mutant.id in known for mutant in left)
-    share, of_others = (100 * noticed / max(n, 1) for n in (count, count - harmless))
+    detected, harmless = count - len(left), sum(mutant.id in known for mutant in left)
+    share, of_others = (100 * detected / max(n, 1) for n in (count, count - harmless))
     lines = [
-        "# Faults that no test noticed",
+        "# Faults that no test detects",
         "",
-        f"The sample has {of} faults. {count} were tried, {noticed} noticed ({share:.1f} %), "
-        f"{len(left)} survived. {harmless} of these change nothing that matters; of the others "
-        f"{of_others:.1f} % were noticed.",
+        f"The sample has {of} faults. {count} were tried, {detected} detected ({share:.1f} %), "
+        f"{len(left)} survived. {harmless} of these do not change results; of the others "
+        f"{of_others:.1f} % were detected.",
         "`make mutants` writes this page; the reasons are in `reasons.toml`.",
     ]
     for mutant in sorted(left, key=lambda each: (each.file, each.start)):
@@ -47,12 +47,12 @@ def survivors(results, of):
             f"    - {mutant.before}",
             f"    + {mutant.after}",
             "",
-            known.get(mutant.id, "**No reason is known: a test is missing.**"),
+            known.get(mutant.id, "**No reason given: a test is missing.**"),
         ]
     return "\n".join(lines) + "\n"
 
 
 def unexplained(results):
-    """The survivors without a reason."""
+    """Return the survivors without a reason."""
     known = reasons()
-    return [m for m, verdict in results if not verdict.noticed and m.id not in known]
+    return [m for m, verdict in results if not verdict.detected and m.id not in known]

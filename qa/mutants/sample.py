@@ -1,4 +1,4 @@
-"""How many faults of each module, and which: the same for the same code."""
+"""Draw a reproducible sample of faults."""
 
 import hashlib
 
@@ -6,11 +6,11 @@ from qa.mutants.cpp_sites import cpp_mutants
 from qa.mutants.mutant import ROOT
 from qa.mutants.python_sites import python_mutants
 
-SPARE = 2  # faults in C++ that are tried for each one wanted: not all of them compile
+SPARE = 2  # faults in C++ built for each one wanted, since some do not compile
 
 
 def modules(kind):
-    """The source files, Python or C++."""
+    """Return the source files, Python or C++."""
     if kind == "python":
         return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("src/aggro/**/*.py"))
     files = [*ROOT.glob("core/*/*.?pp")]
@@ -18,9 +18,9 @@ def modules(kind):
 
 
 def sampled(kind, total, seed):
-    """Return the faults to try: one or more of each module, more of the longer ones.
+    """Return the faults to try: at least one per module, more for longer modules.
 
-    A fault's rank is the hash of its name: a change elsewhere in the module leaves it chosen.
+    Faults are ranked by the hash of their id, so that other changes of a module keep the choice.
     """
     find = python_mutants if kind == "python" else cpp_mutants
     found = {file: find(file) for file in modules(kind)}
@@ -34,7 +34,7 @@ def sampled(kind, total, seed):
 
 
 def _spread(mutants, count, seed):
-    """Take the first by rank, not two on one line and none inside another."""
+    """Return the first faults by rank, at most one per line and none inside another."""
     ranked = sorted(mutants, key=lambda each: hashlib.sha1(f"{seed}{each.id}".encode()).digest())
     taken = []
     for each in ranked:

@@ -1,4 +1,4 @@
-"""One interface to estimators and stream learners: learn rows from here to there."""
+"""One interface to estimators and stream learners: learn the rows of an interval."""
 
 import warnings
 
@@ -36,7 +36,7 @@ class EstimatorAdapter:
             model.fit(**{**self._call(slice(0, stop)), **changes})
 
     def prepare(self, model, warm):
-        """Set the parameter that tells ``fit`` how to start."""
+        """Set the parameter that determines how ``fit`` starts."""
         if self.setting.has("warm_start"):
             model.set_params(warm_start=warm)
 

@@ -1,4 +1,4 @@
-"""What may happen to a model between two calls, or during one, and must not change the result."""
+"""Faults between two calls, or during one, that must not change the result."""
 
 import copy
 import linecache

@@ -138,7 +138,7 @@ class TruncatedTable:
         except ERRORS:
             return
         complete = self.rows
-        if self.format in TEXTS and not self.compression:  # nothing tells that lines are missing
+        if self.format in TEXTS and not self.compression:  # missing lines cannot be detected
             header = self.format in (".csv", ".tsv")
             lines = [line for line in data[:size].split(b"\n") if line]
             complete = max(0, len(lines) - header)

@@ -45,7 +45,7 @@ class Passes(OnePass):
 
     @property
     def holds_out(self):
-        """Whether ``fit`` holds rows out to tell when to stop."""
+        """Return whether ``fit`` holds rows out to decide when to stop."""
         return self.params["early_stopping"]
 
     @property

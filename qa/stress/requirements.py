@@ -1,4 +1,4 @@
-"""What must hold for the control model of a case, and for models that meet faults."""
+"""Requirements for the control model of a case, and for models with faults."""
 
 import functools
 import threading
@@ -183,10 +183,10 @@ def faults_leave_no_trace(case, adapter, control):
 
 @but_for_rounding
 def classes_may_come_later(case, adapter, control):
-    """Two classes that are not announced are learned as if they had been.
+    """Two classes that are not declared are learned as if they had been.
 
-    A selection that is halved before the second one comes cannot know which of the two will be
-    first in order, and so where a score of zero is a mistake.
+    Before the second class arrives, a selection cannot know which of the two sorts first, and thus
+    whether a score of zero is a mistake.
     """
     met = len(np.unique(case.data.y[case.data.present])) if case.data.classes is not None else 0
     if (

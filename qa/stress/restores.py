@@ -40,7 +40,7 @@ HUGE = 1.7e308  # two of these are too large for a number: the update is rejecte
 
 @dataclass
 class Restore:
-    """A model in a data folder, and a plan of what happens to it."""
+    """A model in a data folder, and a plan of actions."""
 
     seed: int
     model: str
@@ -87,7 +87,7 @@ class Folders:
                 self._restore(model, params)
 
     def _work(self, server, plan):
-        """Do what the plan says until the server has to be started again."""
+        """Perform the actions of the plan up to the next start of the server."""
         while plan:
             action, count = plan.pop(0)
             if action in ("crash", "restore", "restart"):

@@ -36,7 +36,7 @@ class Run:
         self.model = adapter.setting.make(**(params or {}))
 
     def perform(self, step):
-        """Do what a step asks for."""
+        """Perform a step."""
         if step.action == "partial_fit":
             self.adapter.learn(self.model, self.at, step.stop)
         else:

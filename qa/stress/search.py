@@ -41,7 +41,7 @@ def work(seeds, only, deadline, reports):
 
 
 class Search:
-    """Worker processes that run cases; one that dies has found something, too."""
+    """Worker processes that run cases; a crash of one counts as a failure."""
 
     def __init__(self, options):
         self.options = options

@@ -1,4 +1,4 @@
-"""Cases of model selection: what it has to be good at, measured with generous bounds.
+"""Cases of model selection: quality requirements with generous bounds.
 
 Weights decide which candidate is best, outliers do not; steady streams are not taken for drift;
 probabilities say more than frequencies. A bound is exceeded by a defect, not by bad luck.

@@ -200,7 +200,7 @@ def compose(seed, rng):
 
 def _draw(rng, regression):
     count = int(rng.integers(1050, 1300)) if rng.random() < 0.03 else int(rng.integers(12, 80))
-    classes = None if regression else np.array(["ham", "news", "spam"])[: rng.integers(2, 4)]
+    classes = None if regression else np.array(["ham", "list", "spam"])[: rng.integers(2, 4)]
     kinds = rng.integers(0, 3 if regression else len(classes), count)
     if not regression:
         kinds[: len(classes)] = np.arange(len(classes))  # fit needs all classes at once

@@ -21,6 +21,6 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_a_module_come_out_as_written(name, capsys):
+def test_examples_of_a_module_give_the_documented_output(name, capsys):
     failed, _ = doctest.testmod(import_module(name))
     assert failed == 0, capsys.readouterr().out
