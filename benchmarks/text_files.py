@@ -43,7 +43,7 @@ def entries(X, i):
 
 
 def error(test):
-    """Return the function that says how often a model errs on the rows that were kept back."""
+    """Return the function that says how often a model errs on the rows that were held out."""
     return error_of(test[0], 2 * test[1] - 1)
 
 

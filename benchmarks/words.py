@@ -82,7 +82,7 @@ def vectorise_once(X):
 
 
 def error(test):
-    """Return the function that says how often a model errs on the texts that were kept back."""
+    """Return the function that says how often a model errs on the texts that were held out."""
     return lambda model: float(np.mean(model.predict(test[0]) != test[1]))
 
 

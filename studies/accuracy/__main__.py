@@ -26,7 +26,9 @@ def main() -> None:
         "--folder", default=cells.ROOT / "build" / "accuracy", help="cache of cells"
     )
     parser.add_argument("--again", action="store_true", help="forget the cells asked for first")
-    parser.add_argument("--report", action="store_true", help="only write the report anew")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the report from finished cells"
+    )
     args = parser.parse_args()
     known = list(QUICK if args.quick else fresh() if args.fresh else listed())
     names = args.sets.split(",") if args.sets else known

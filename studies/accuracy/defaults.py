@@ -188,7 +188,9 @@ def main() -> None:
     parser.add_argument("--sets", help="names, separated by commas; the tables are printed")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "defaults")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--report", action="store_true", help="only write the tables anew")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the tables from finished cells"
+    )
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     whole = [name for name, told in listed().items() if len(told) == 2]  # all classes of a set

@@ -22,7 +22,7 @@ from studies.accuracy.pages import fill
 PAGE = ROOT / "docs" / "studies" / "drift.md"
 PICTURE = ROOT / "docs" / "images" / "drift.png"
 COARSE = 4  # windows to a point where there is one stream only
-# Okabe and Ito's colours, told apart by everybody
+# Okabe and Ito's colours, which colour-blind people can distinguish
 LINES = [
     ((EVERYTHING, 0.0), "#0072B2", "-", "aggro, nothing set"),
     ((ONCE, 0.0), "#D55E00", "-", "aggro, no drift detection"),

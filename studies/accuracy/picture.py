@@ -7,7 +7,7 @@ from pathlib import Path
 from studies.accuracy.results import Result
 
 LEFT, RIGHT = 0.5, 8.0
-# Okabe and Ito's colours, told apart by everybody, and a shape for each
+# Okabe and Ito's colours, which colour-blind people can distinguish, and a shape for each
 LOOKS = {
     "best C": ("#000000", "d", "aggro, best fixed C in hindsight"),
     "C=1": ("#000000", "x", "aggro, C=1"),

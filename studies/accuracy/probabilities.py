@@ -156,7 +156,9 @@ def main() -> None:
     )
     parser.add_argument("--sets", help="names, separated by commas; print only")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "probabilities")
-    parser.add_argument("--report", action="store_true", help="only write the report anew")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the report from finished cells"
+    )
     args = parser.parse_args()
     names = args.sets.split(",") if args.sets else list(SETS)
     if not args.report:

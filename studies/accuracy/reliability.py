@@ -9,7 +9,7 @@ import numpy as np
 
 BINS = 10
 LEAST = 20  # rows of a bin that is drawn
-# Okabe and Ito's colours, told apart by everybody, and a shape for each
+# Okabe and Ito's colours, which colour-blind people can distinguish, and a shape for each
 LOOKS = {
     "raw": ("#E69F00", "s", "raw sigmoid or softmax"),
     "cv": ("#0072B2", "^", "CalibratedClassifierCV, 5 folds"),

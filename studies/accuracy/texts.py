@@ -166,7 +166,9 @@ def main() -> None:
     parser.add_argument("--methods", help="names, separated by ;")
     parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "texts")
-    parser.add_argument("--report", action="store_true", help="only write the report anew")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the report from finished cells"
+    )
     args = parser.parse_args()
     methods = args.methods.split(";") if args.methods else list(METHODS)
     if not args.report:
