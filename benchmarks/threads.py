@@ -21,7 +21,7 @@ def works(effort):
     topics = texts(effort.rows(40_000), 40_000, 80, classes=100, contrast=1.5)
     yield classes("one-vs-rest, sparse, 100 classes", *topics)
     yield classes("one-vs-rest, sparse, 1000 classes", *texts(10_000, 20_000, 75, 1000, 2.0))
-    yield prices(128, *texts(effort.rows(40_000), 47_000, 75))
+    yield values_of_C(128, *texts(effort.rows(40_000), 47_000, 75))
 
 
 def work(name, rows, run):
@@ -52,7 +52,7 @@ def predictions(X, y):
     return work("predict, sparse, 20 classes", X.shape[0], predict)
 
 
-def prices(count, X, y):
+def values_of_C(count, X, y):
     """Many values of C in one pass."""
     settings = [Settings(task="binary", C=float(C)) for C in np.logspace(-4, 3.5, count)]
 

@@ -29,7 +29,7 @@ def works(effort):
     yield vectorise(train[0])
     yield vectorise_once(train[0])
     yield learn(train, test)
-    yield race(train, test)
+    yield learn_with_defaults(train, test)
     yield learn_csv(train, test)
 
 
@@ -120,11 +120,11 @@ def vw(X, y):
     return lambda folder=folder: vw_run(f"-d {path} --loss_function hinge -b 20")
 
 
-def race(train, test):
-    """Strings to a model with nothing chosen: sixteen learners of eight prices each."""
+def learn_with_defaults(train, test):
+    """Strings to a model with default settings, which model selection chooses."""
     X, y = train
     return Work(
-        "texts to model, everything raced",
+        "texts to model, default settings",
         len(y),
         lambda: aggro.TextClassifier().fit(X, y),
         error(test),

@@ -26,7 +26,7 @@ from studies.accuracy.pages import fill, row
 PAGE = ROOT / "docs" / "studies" / "defaults.md"
 SPLITS = 3
 CHUNK = 100
-TURNS = 3  # the best of so many counts, where a turn is short
+TURNS = 3  # repetitions of short runs, of which the best counts
 WAYS = ("fit", "partial_fit")
 LEVEL = 0.5  # points within which two accuracies count as level
 
@@ -77,7 +77,7 @@ def makers() -> dict[str, Callable[[int], Any]]:
     }
 
 
-def teach(model: Any, way: str, X: Any, y: Any) -> None:
+def train(model: Any, way: str, X: Any, y: Any) -> None:
     """Learn all rows, in one call or in chunks."""
     if way == "fit":
         model.fit(X, y)
@@ -97,7 +97,7 @@ def judge(name: str, form: str, way: str, seed: int) -> dict[str, dict[str, floa
             for library, make in makers().items():
                 model = make(seed)
                 begin = time.perf_counter()
-                teach(model, way, X, y)
+                train(model, way, X, y)
                 seconds = time.perf_counter() - begin
                 if turn == 0:
                     accuracy = float((model.predict(new) == truth).mean())
@@ -193,7 +193,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    whole = [name for name, told in listed().items() if len(told) == 2]  # all classes of a set
+    whole = [name for name, entry in listed().items() if len(entry) == 2]  # all classes of a set
     every = [name for name in whole if datasets.describe(name).task != "regression"]
     names = args.sets.split(",") if args.sets else every
     if not args.report:

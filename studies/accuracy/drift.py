@@ -23,7 +23,7 @@ FORGETTING = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)
 LATE = 16  # scikit-learn learns the generated streams in chunks: row by row takes minutes
 
 EVERYTHING = 'everything "auto"'
-# What forgets: the precision of the metric, the class means, the record of the race.
+# What forgets: the metric's precision, the class means, the record of model selection.
 OURS: dict[str, dict[str, Any]] = {
     EVERYTHING: dict(ESTIMATORS["AutoClassifier"].fixed),
     'metric="diagonal", C="auto"': {"metric": "diagonal", "C": "auto"},
@@ -58,7 +58,7 @@ def generated(seed: int, turns: Callable[[np.ndarray], np.ndarray]) -> Stream:
 
 
 def electricity(seed: int) -> Stream:
-    """Prices of electricity, up or down, in the order of time."""
+    """Whether the cost of electricity goes up or down, in the order of time."""
     data = datasets.load("electricity")
     return Stream(np.ascontiguousarray(data.X), np.unique(data.y, return_inverse=True)[1])
 
@@ -92,7 +92,7 @@ def learn(stream: Stream, **params: Any) -> np.ndarray:
 
 
 def learn_in_one_race(stream: Stream) -> np.ndarray:
-    """Return the mistakes of aggro with nothing set, if no race began anew."""
+    """Return the mistakes of aggro with nothing set, if no selection restarted."""
     with mock.patch.object(ModelSelection, "_restart_if_due", lambda *_: None):
         return learn(stream, **OURS[EVERYTHING])
 

@@ -2,8 +2,8 @@
 
 Run it with ``python -m studies.accuracy.excess``.
 
-The error of the race, and of its leader alone, less that of the best lane in hindsight: the one
-with the fewest mistakes over all orders, in a race that nobody leaves.
+The excess is the error of model selection, with and without the ensemble, minus that of the best
+candidate in hindsight: the one with the fewest mistakes over all orders if none is removed.
 """
 
 from __future__ import annotations
@@ -47,32 +47,34 @@ def run(
 
 
 def excess(name: str) -> tuple[float, float] | None:
-    """Return how many points the race and its leader are above the best lane, if rows are few."""
+    """Return the excess error with and without the ensemble, in points, for small sets."""
     p = problem(name)
     if p.is_regression or p.rows >= LARGE:
         return None
     orders = range(len(p.orders))
     spaces = (DEFAULT_SEARCH_SPACE, WITHOUT_ENSEMBLE)
     errors = [np.mean([run(p, o, space).mistakes for o in orders]) for space in spaces]
-    lanes = [[row["mistakes"] for row in run(p, o, kind=Everyone).candidates()] for o in orders]
-    best = np.mean(lanes, axis=0).min()
+    candidates = [
+        [row["mistakes"] for row in run(p, o, kind=Everyone).candidates()] for o in orders
+    ]
+    best = np.mean(candidates, axis=0).min()
     joint, led = (100 * float(error - best) / p.rows for error in errors)
     return joint, led
 
 
 def main() -> None:
     """Measure all sets, and write."""
-    told = []
+    texts = []
     with ProcessPoolExecutor(2) as pool:
         unused = "that were not used for design decisions"
         for names, where in ((listed(), "of the study"), (fresh(), unused)):
             found = [each for each in pool.map(excess, names) if each is not None]
             joint, led = np.mean(found, axis=0)
-            told.append(
+            texts.append(
                 f"**{joint:+.2f} percentage points** on the {len(found)} sets {where} "
                 f"({led:+.2f} if the best candidate predicts from the beginning)"
             )
-    fill(PAGE, {"excess": " and ".join(told) + "."})
+    fill(PAGE, {"excess": " and ".join(texts) + "."})
 
 
 if __name__ == "__main__":

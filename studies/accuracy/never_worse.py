@@ -21,7 +21,7 @@ from studies.accuracy.data import Problem, problem
 from studies.accuracy.probabilities import SETS, SPELLINGS, softmax, split, worth
 
 JUDGED = 5000  # rows, in as many orders as that takes
-ORDERS = (3, 40)  # but so many at least and at most
+ORDERS = (3, 40)  # at least and at most
 SLACK = 0.005  # of the constant's log loss: each class is counted once more than it came
 ROWS = 3000  # of a sorted stream, one dict at a time
 
@@ -55,13 +55,13 @@ def sorted_by_class(p: Problem) -> Iterator[tuple[str, float, float, float]]:
     for spelling in ("auto", "PA-I"):
         params = {**SPELLINGS[spelling], "shuffle": False, "probability": True}
         fitted = PassiveAggressiveClassifier(**params).fit(X, y)
-        told = worth(fitted.predict_proba(new), answers)["log"]
-        yield f"{spelling}, sorted, fit", told, constant, slack
+        predicted = worth(fitted.predict_proba(new), answers)["log"]
+        yield f"{spelling}, sorted, fit", predicted, constant, slack
         stream = PassiveAggressiveClassifier(**params)
         for rows in np.array_split(np.arange(len(y)), 20):
             stream.partial_fit(X[rows], y[rows], classes)
-        told = worth(stream.predict_proba(new), answers)["log"]
-        yield f"{spelling}, sorted, partial_fit", told, constant, slack
+        predicted = worth(stream.predict_proba(new), answers)["log"]
+        yield f"{spelling}, sorted, partial_fit", predicted, constant, slack
     yield ("sorted, learn_one", *_stream(X, y, new, answers, classes), slack)
 
 
@@ -75,8 +75,8 @@ def _stream(X: Any, y: Any, new: Any, answers: Any, classes: Any) -> tuple[float
     some = slice(0, 1000)
     P = np.array(
         [
-            [told.get(each, 0.0) for each in classes.tolist()]
-            for told in map(model.predict_proba_one, _dicts(new[some]))
+            [predicted.get(each, 0.0) for each in classes.tolist()]
+            for predicted in map(model.predict_proba_one, _dicts(new[some]))
         ]
     )
     constant = np.tile(shares, (len(P), 1))

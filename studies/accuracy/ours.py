@@ -14,8 +14,8 @@ from aggro.settings import Settings
 from aggro.variants import ESTIMATORS
 from studies.accuracy.data import Problem
 
-CHUNK = 16  # rows between two looks at who leads, as partial_fit on small batches would do
-EPSILON = 0.0  # of regressions: a tube of a fixed width is a thing to tune
+CHUNK = 16  # rows per call, as with partial_fit on small batches
+EPSILON = 0.0  # of regressions, since a fixed width would need tuning
 MARKS = (2000, 5000)  # rows after which the error is noted, to compare with slow peers
 
 RECOMMENDED = "auto all"
@@ -61,16 +61,18 @@ def lesson(p: Problem) -> dict[str, np.ndarray]:
 
 
 def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
-    """Learn with C="auto"; return the error of whoever led, also after the marks."""
-    race = ModelSelection(settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype)
+    """Learn with C="auto"; return the error of the best candidates, also at the marks."""
+    selection = ModelSelection(
+        settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype
+    )
     rows, targets, noted = rows_of(p.X), lesson(p), {}
     cuts = sorted({*range(0, p.rows, CHUNK), *(m for m in MARKS if m < p.rows), p.rows})
     for start, end in pairwise(cuts):
-        race.learn(rows, order=p.orders[order][start:end], undo=False, **targets)
-        total = race.distance if p.is_regression else race.mistakes
+        selection.learn(rows, order=p.orders[order][start:end], undo=False, **targets)
+        total = selection.distance if p.is_regression else selection.mistakes
         if end in MARKS:
             noted[str(end)] = total
-    result = {"error": total / p.scale(order), "C": race.C}
+    result = {"error": total / p.scale(order), "C": selection.C}
     result |= {mark: sum_ / p.scale(order, int(mark)) for mark, sum_ in noted.items()}
     return result
 
@@ -80,24 +82,24 @@ def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     one = settings(p, 1.0, **axes)
     target = float(np.mean(np.abs(p.y[p.orders[order][:1000]]))) if p.is_regression else 1.0
     grid = grid_of(one, first_steps(one, 1.0 / p.unit() - 1.0, target))
-    return {"C": grid, "errors": _lanes(p, order, [settings(p, C, **axes) for C in grid])}
+    return {"C": grid, "errors": _errors(p, order, [settings(p, C, **axes) for C in grid])}
 
 
 def default(p: Problem, order: int) -> dict[str, Any]:
-    """Learn with C=1 and nothing else said."""
+    """Learn with C=1 and defaults."""
     model = _learned(p, order, [settings(p, 1.0, epsilon=0.1, average="auto")]).model
     return {"error": model.chosen_record[p.is_regression] / p.scale(order)}
 
 
-def _lanes(p: Problem, order: int, lanes: list[Settings]) -> list[float]:
-    """Return the error of each lane; the records of one predictor forget nothing."""
+def _errors(p: Problem, order: int, candidates: list[Settings]) -> list[float]:
+    """Return the progressive error of each candidate."""
     column = 2 if p.is_regression else 0
-    records = _learned(p, order, lanes).model.records
+    records = _learned(p, order, candidates).model.records
     return [record[column] / p.scale(order) for record in records]
 
 
-def _learned(p: Problem, order: int, lanes: list[Settings]) -> Learner:
-    learner = Learner(lanes, p.X.shape[1], max(p.classes, 1), p.X.dtype)
+def _learned(p: Problem, order: int, candidates: list[Settings]) -> Learner:
+    learner = Learner(candidates, p.X.shape[1], max(p.classes, 1), p.X.dtype)
     learner.learn(rows_of(p.X), order=p.orders[order], undo=False, **lesson(p))
     return learner
 

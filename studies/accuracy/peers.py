@@ -13,7 +13,7 @@ import numpy as np
 from studies.accuracy.data import Problem
 
 CHUNK = 16  # rows that scikit-learn predicts, then learns, where row by row takes too long
-ROW_BY_ROW = 2000  # up to so many rows it does not; nor in time order, where a late answer costs
+ROW_BY_ROW = 2000  # rows up to which it does not; nor in time order, where a late answer costs
 RIVER_ROWS = 5000
 RIVER_ROWS_MANY_CLASSES = 2000
 RIVER_COLUMNS = 1000  # wider rows keep their zeros out of the dicts, and then cannot be scaled
