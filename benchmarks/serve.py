@@ -26,9 +26,9 @@ from benchmarks.report import machine
 from benchmarks.serve_load import Load, measure, post
 
 FEATURES, ROWS, BATCH = 20, 2000, 100
-LEARNS = 2000  # durable lessons a second, while predictions are timed
-SOAK = 250  # predictions a second in the soak, and as many lessons
-SAMPLE = 10  # seconds from one look at the memory to the next
+LEARNS = 2000  # durable updates a second, while predictions are timed
+SOAK = 250  # predictions a second in the soak, and as many updates
+SAMPLE = 10  # seconds between two measurements of the memory
 
 
 def make_requests():
@@ -37,7 +37,7 @@ def make_requests():
     names = [f"feature_{j}" for j in range(FEATURES)]
     xs = [dict(zip(names, row, strict=True)) for row in rng.normal(size=(ROWS, FEATURES)).tolist()]
     asks = [{"features": x} for x in xs]
-    lessons = [{"features": x, "label": bool(x["feature_0"] > 0)} for x in xs]
+    updates = [{"features": x, "label": bool(x["feature_0"] > 0)} for x in xs]
     groups = range(0, ROWS, BATCH)
 
     def bodies(path, rows):
@@ -45,9 +45,9 @@ def make_requests():
 
     return {
         "predict": bodies("/predict", asks),
-        "learn": bodies("/learn", lessons),
+        "learn": bodies("/learn", updates),
         "predict 100": bodies("/predict", [asks[i : i + BATCH] for i in groups]),
-        "learn 100": bodies("/learn", [lessons[i : i + BATCH] for i in groups]),
+        "learn 100": bodies("/learn", [updates[i : i + BATCH] for i in groups]),
     }
 
 
@@ -73,7 +73,7 @@ def process(command, **env):
 
 
 def aggro():
-    """``aggro serve``: each lesson is on the disk before the answer."""
+    """``aggro serve``: each update is on the disk before the answer."""
     options = ["--port", "{port}", "--data", "{folder}/data"]
     return process([sys.executable, "-m", "aggro.cli", "serve", "PA-I", *options])
 
@@ -161,7 +161,7 @@ def throughput(seconds, turns):
 
 
 def together(seconds):
-    """Return the latency of predictions while durable lessons arrive at a steady pace."""
+    """Return the latency of predictions while durable updates arrive at a steady pace."""
     requests = make_requests()
     with aggro() as (_, port):
         learns = Load(port, requests["learn"], 64, rate=LEARNS)

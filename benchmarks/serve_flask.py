@@ -1,7 +1,7 @@
 """The baseline: Flask and river, in the manner of chantilly, which is no longer kept.
 
-A model in memory, stored anew after each lesson. ``STORE=shelve`` pickles it into a shelf, as
-chantilly did, and does not wait for the disk. ``STORE=sqlite`` keeps each lesson in a journal that
+A model in memory, stored again after each update. ``STORE=shelve`` pickles it into a shelf, as
+chantilly did, and does not wait for the disk. ``STORE=sqlite`` keeps each update in a journal that
 is synced before the answer, which is what ``aggro serve`` promises.
 """
 
@@ -21,7 +21,7 @@ shelf = shelve.open(str(FOLDER / "shelf"))  # noqa: SIM115 -- for the life of th
 db = sqlite3.connect(FOLDER / "journal.sqlite", isolation_level=None, check_same_thread=False)
 db.execute("PRAGMA journal_mode=WAL")
 db.execute("PRAGMA synchronous=FULL")
-db.execute("CREATE TABLE IF NOT EXISTS lessons (body BLOB)")
+db.execute("CREATE TABLE IF NOT EXISTS updates (body BLOB)")
 
 
 @app.post("/predict")
@@ -42,5 +42,5 @@ def learn():
     if STORE == "shelve":
         shelf["model"] = model
     else:
-        db.execute("INSERT INTO lessons VALUES (?)", (flask.request.get_data(),))
+        db.execute("INSERT INTO updates VALUES (?)", (flask.request.get_data(),))
     return {"learned": True}
