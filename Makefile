@@ -17,7 +17,7 @@ SANITIZED_TESTS := tests/estimators/test_bad_input.py tests/test_extremes.py tes
   $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
   $(addprefix tests/io/test_io_,svmlight.py vw.py numbers.py bad_lines.py) \
   $(addprefix tests/models/test_models_,damage.py stream.py) \
-  $(addprefix tests/text/test_,hashing_vectorizer.py text_learning.py text_refusals.py text_explanations.py text_race.py)
+  $(addprefix tests/text/test_,hashing_vectorizer.py text_learning.py text_bad_input.py text_explanations.py text_selection.py)
 # NumPy's own threads were not compiled for the sanitizer, which would complain of them
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_learn_together.py tests/estimators/test_concurrent_calls.py
 

@@ -107,7 +107,7 @@ class StreamAdapter:
 
     def state(self, model):
         """What a file would hold: pending examples of a batch included."""
-        return model_state(model.state())
+        return model_state(model)
 
     def scores(self, model):
         """The scores of every row, those of two classes as one column."""

@@ -10,9 +10,11 @@ import aggro
 from aggro.settings import SELECTABLE, Settings, check_settings
 from aggro.variants import ROWS, losses_of
 
+# The references and the comparison of weights are those of linear features.
+UNDRAWN = ("case", "loss", "features")
 # The values of every parameter: those of the axes, and of what only some learners have.
 VALUES = {
-    **{name: values for name, values in ADAPTIVE_AXES.items() if name not in ("case", "loss")},
+    **{name: values for name, values in ADAPTIVE_AXES.items() if name not in UNDRAWN},
     "reservoir_size": (1, 3, 16),
     "C": (0.01, 0.4, 5.0, np.inf),
     "epsilon": (0.0, 0.1, 1.0),
@@ -115,7 +117,7 @@ def _draw(rng):
         if rng.random() < CHANGES / len(known):
             params[each] = _pick(rng, VALUES[each])
     if linear and rng.random() < SELECTING:
-        for each in _selectable(known, name):
+        for each in _selectable(known):
             if rng.random() < 0.6:
                 params[each] = "auto"
         if "batch_size" in known and rng.random() < 0.2:
@@ -150,9 +152,9 @@ def _parameters(name, estimator):
     return [*sorted(settings), *STREAM_ONLY, *([] if regression else ["probability"])]
 
 
-def _selectable(known, name):
-    """What may be "auto": a stream selects C alone, other linear learners all that is open."""
-    return [each for each in SELECTABLE if each in known and (name[:6] != "Stream" or each == "C")]
+def _selectable(known):
+    """Return the parameters that may be "auto"."""
+    return [each for each in SELECTABLE if each in known]
 
 
 def _pick(rng, values):

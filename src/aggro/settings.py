@@ -431,6 +431,12 @@ INCOMPATIBLE: tuple[Incompatible, ...] = (
         "feature maps standardise the columns themselves; use scale='none', or features='linear'",
     ),
     Incompatible(
+        ("features", "metric"),
+        lambda s: s.features in ("bins", "both") and s.metric == "full",
+        "a full matrix of thousands of cells is too large; use metric='diagonal', or "
+        "features='fourier'",
+    ),
+    Incompatible(
         ("features", "mergeable"),
         lambda s: s.features in FEATURES[1:] and s.mergeable,
         "models learned apart have feature maps of their own, which cannot be merged; use "

@@ -286,6 +286,7 @@ def test_permutation_importance_finds_the_columns_that_matter():
         ({"features": "curved"}, "features='curved' is not valid"),
         ({"features": "both", "scale": "standard"}, "use scale='none'"),
         ({"features": "bins", "mergeable": True}, "use features='linear'"),
+        ({"features": "bins", "metric": "full"}, "features='fourier'"),
     ],
 )
 def test_invalid_combinations_say_what_to_do(options, message):
