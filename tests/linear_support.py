@@ -197,6 +197,7 @@ ELSEWHERE = {
     "r",
     "eta",
     "reservoir_size",
+    "features",
     "mergeable",
     "memory",
 }
