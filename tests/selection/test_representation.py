@@ -45,6 +45,9 @@ class Squares:
     def block_size(self):
         return NEVER
 
+    def checkpoint(self):
+        return None
+
     def begin(self):
         self.before = (self.largest, self.learned)
 
