@@ -209,7 +209,9 @@ def test_recorded_margins_are_those_of_the_ensemble():
     typical, margins = rows_of(np.full((1, 6), 0.5)), np.zeros((1, 2, 1))
     for i in range(60, 120):
         said = [learner.scores(rows)[0] for rows in (rows_of(X[i : i + 1]), typical)]
-        learner.learn(rows_of(X[i : i + 1]), labels=y[i : i + 1], reference=typical, margins=margins)
+        learner.learn(
+            rows_of(X[i : i + 1]), labels=y[i : i + 1], reference=typical, margins=margins
+        )
         assert_close(margins[0], np.array(said))
 
 
