@@ -107,6 +107,8 @@ class StreamAdapter:
 
     def state(self, model):
         """What a file would hold: pending examples of a batch included."""
+        if model.__dict__.get("probability"):
+            model._recorded().fit_map()
         return model_state(model)
 
     def scores(self, model):

@@ -266,3 +266,12 @@ def test_a_grid_follows_targets_that_grow():
         if i == 50:
             largest = max(each["C"] for each in model.candidates_)
     assert max(each["C"] for each in model.candidates_) > largest
+
+
+def test_features_of_a_pending_batch_have_no_weight():
+    model = aggro.StreamClassifier(batch_size=4)
+    for i in range(4):
+        model.learn_one({"a": 1.0 - 2.0 * (i % 2)}, i % 2)
+    expected = model.score_one({"a": 1.0})
+    model.learn_one({"a": 1.0, "b": 3.0}, 0)  # waits for its batch
+    assert model.score_one({"a": 1.0, "b": 3.0}) == expected

@@ -198,6 +198,9 @@ class SelectingStream(_core.Stream):
         learner = self._selection.learner
         if not learner.examples:
             return [0.0] * learner.outputs
+        if len(slots) and slots.max() >= learner.features:  # of examples that wait for their batch
+            known = slots < learner.features
+            data, slots = data[known], slots[known]
         rows = _core.Rows(data, slots, np.array([0, len(slots)]), learner.features)
         scores: list[float] = learner.scores(rows)[0].tolist()
         return scores
