@@ -66,7 +66,7 @@ def test_margins_are_recorded_in_every_block():
     settings = Settings(task="binary", metric="full")
     learner, other = Learner(settings, 1500, 2), Learner(settings, 1500, 2)
     margins = np.full((40, 2, 1), np.nan)
-    learner.learn(rows_of(X), labels=y, typical=rows_of(X[:1]), margins=margins)
+    learner.learn(rows_of(X), labels=y, reference=rows_of(X[:1]), margins=margins)
     expected = by_hand(other, X, y, np.arange(40), X[:1], 1)
     np.testing.assert_allclose(margins, expected, rtol=1e-9, atol=1e-12)
 
@@ -91,7 +91,7 @@ def test_invalid_recording_arguments_are_rejected_before_learning():
             together(several, X, y, order, **watch)
     X[order[-1], 2] = np.nan
     with pytest.raises(ValueError, match=f"row {order[-1]}"):
-        together(several, X, y, order, typical=rows_of(typical), margins=buffer)
+        together(several, X, y, order, reference=rows_of(typical), margins=buffer)
     assert all(learner.examples == 0 and not learner.coef().any() for learner in several)
 
 

@@ -167,6 +167,7 @@ CLASHING = [  # settings that clash, what makes them fine, a word of the reason
     ({"features": "both", "scale": "standard"}, {"scale": "none"}, "standardise the columns"),
     ({"features": "bins", "scale": "online"}, {"features": "linear"}, "standardise the columns"),
     ({"features": "both", "mergeable": True}, {"features": "auto"}, "maps of their own"),
+    ({"features": "bins", "metric": "full"}, {"features": "fourier"}, "thousands of cells"),
     ({"queue": 2, "mergeable": True}, {"mergeable": False}, "no last classifiers in common"),
     ({"average": "reservoir", "mergeable": True}, {"average": True}, "cannot be merged"),
     ({"queue": 2, "loss": "scw2"}, {"queue": 1}, "no queue"),
