@@ -91,7 +91,7 @@ def test_invalid_recording_arguments_are_rejected_before_learning():
             together(several, X, y, order, **watch)
     X[order[-1], 2] = np.nan
     with pytest.raises(ValueError, match=f"row {order[-1]}"):
-        together(several, X, y, order, reference=rows_of(typical), margins=buffer)
+        together(several, X, y, order, typical=rows_of(typical), margins=buffer)
     assert all(learner.examples == 0 and not learner.coef().any() for learner in several)
 
 
@@ -102,7 +102,7 @@ def test_model_selection_records_the_margins_of_the_best_candidate():
     settings = Settings(task="binary", C="auto", metric="auto")
     whole, parts, plain = (ModelSelection(settings, FEATURES, 2) for _ in range(3))
     margins = np.full((2, len(order), 2, 1), np.nan)
-    watch = {"labels": y, "typical": rows_of(typical)}
+    watch = {"labels": y, "reference": rows_of(typical)}
     whole.learn(rows_of(X), order=order, margins=margins[0], **watch)
     for start, end in ((0, 1), (1, 18), (18, 19), (19, len(order))):
         parts.learn(rows_of(X), order=order[start:end], margins=margins[1, start:end], **watch)
