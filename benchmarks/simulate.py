@@ -64,7 +64,7 @@ def round_seconds(costs: Costs, tasks: int, rows: float, workers: int, random: o
 
 
 def speed_up(costs: Costs, rows: float, partition_rows: int, workers: int) -> float:
-    """Return how many times faster so many workers learn than one machine."""
+    """Return the speed-up of this number of workers over one machine."""
     partitions = math.ceil(rows / partition_rows)
     size = Summary(rows=partition_rows, entries=ENTRIES)
     rounds = tasks_of(partitions, rounds_for(size, partitions, FEATURES, metric="diagonal"), {})

@@ -65,7 +65,7 @@ class Recorder:
     def after(
         self,
         learner: Any,
-        lesson: TrainingBatch,
+        batch: TrainingBatch,
         weights: Array | None = None,
         order: Array | None = None,
         unseen: Array | None = None,
@@ -79,7 +79,7 @@ class Recorder:
         ----------
         learner : Learner, ModelSelection or KernelLearner
             Learner to train.
-        lesson : TrainingBatch
+        batch : TrainingBatch
             Rows to learn.
         weights : array, optional
             Weights of the rows, without those of their classes.
@@ -91,9 +91,9 @@ class Recorder:
         follow : bool, default=True
             Whether the reference row is updated.
         """
-        order = lesson.counted(order)
-        weights = np.ones(lesson.count) if weights is None else weights
-        news = order if unseen is None else order[unseen[order]]
+        order = batch.counted(order)
+        weights = np.ones(batch.count) if weights is None else weights
+        new_rows = order if unseen is None else order[unseen[order]]
         recorded = self.calibrator.most * (1 if unseen is None else UNSEEN)
         known = unseen is not None and learner.examples > 0
         margins, typical = [np.empty((0, 2, learner.outputs))], self.typical
@@ -103,14 +103,14 @@ class Recorder:
             more = part.start > 0 and not isinstance(learner, ModelSelection)
             rows, again = order[part], known or more
             if learner.examples > 0 and part.stop > unrecorded:
-                found = lesson.record_margins(learner, typical, rows, again)
+                found = batch.record_margins(learner, typical, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
-                lesson.train(learner, rows, again=again)
+                batch.train(learner, rows, again=again)
             if follow and typical is not None:
-                typical = typical.after(lesson.X, rows, learner.settings.batch_size)
-        outcomes, found = lesson.targets[news], np.concatenate(margins)
-        return Recorder(self.calibrator.update(found, outcomes, weights[news]), typical)
+                typical = typical.after(batch.X, rows, learner.settings.batch_size)
+        outcomes, found = batch.targets[new_rows], np.concatenate(margins)
+        return Recorder(self.calibrator.update(found, outcomes, weights[new_rows]), typical)
 
     def _pieces(self, count: int, unrecorded: int, learner: Any, follow: bool) -> list[slice]:
         """Divide rows into whole batches after which the reference row changes.
@@ -128,7 +128,7 @@ class Recorder:
     # -- several passes ----------------------------------------------------------------------
 
     def of_clones(
-        self, learner: Any, lesson: TrainingBatch, weights: Array | None, shuffle: bool
+        self, learner: Any, batch: TrainingBatch, weights: Array | None, shuffle: bool
     ) -> Recorder:
         """Return the margins of a clone that learns every fifth row only in its last pass.
 
@@ -136,22 +136,22 @@ class Recorder:
         rows there are up to five clones, which hold out different rows. The clone of a selection
         has the settings of its best candidate.
         """
-        count, random = lesson.count, np.random.default_rng(0)
+        count, random = batch.count, np.random.default_rng(0)
         passes = max(1, round(learner.examples / count))
         last = random.permutation(count) if shuffle else np.arange(count)
         seen = learner.examples if passes > 1 else 0
-        record = replace(self._with_mean(lesson), calibrator=replace(self.calibrator, seen=seen))
+        record = replace(self._with_mean(batch), calibrator=replace(self.calibrator, seen=seen))
         if passes == 1:
-            return record.after(learner.clone(), lesson, weights, last, follow=False)._of(learner)
+            return record.after(learner.clone(), batch, weights, last, follow=False)._of(learner)
         for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
             unseen = np.zeros(count, bool)
             unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
             clone, order = learner.clone(), np.flatnonzero(~unseen)
             for again in range(passes - 1):
                 order = random.permutation(order) if shuffle else order
-                lesson.train(clone, order, again=again > 0)
+                batch.train(clone, order, again=again > 0)
                 clone.freeze_means()
-            record = record.after(clone, lesson, weights, last, unseen, follow=False)
+            record = record.after(clone, batch, weights, last, unseen, follow=False)
         return record._of(learner)
 
     def _of(self, learner: Any) -> Recorder:
@@ -160,11 +160,11 @@ class Recorder:
             return self
         return replace(self, calibrator=self.calibrator.scaled(1.0 / learner.best_unit))
 
-    def _with_mean(self, lesson: TrainingBatch) -> Recorder:
+    def _with_mean(self, batch: TrainingBatch) -> Recorder:
         """Use the mean of all rows as the reference row; of many features it has the largest."""
         if self.typical is None:
             return self
-        rows = lesson.X if lesson.weights is None else lesson.X[lesson.counted()]
+        rows = batch.X if batch.weights is None else batch.X[batch.counted()]
         mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
         mean[np.argsort(-np.abs(mean), kind="stable")[FEATURES:]] = 0.0
         return replace(self, typical=ReferenceRow.of(mean, met=rows.shape[0]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 try:
     import pyarrow  # noqa: F401 -- to say which extra is missing
-    import pyspark  # noqa: F401
+    import pyspark  # noqa: F401 -- as above
 except ModuleNotFoundError as error:
     if error.name not in ("pyarrow", "pyspark"):
         raise
