@@ -1,4 +1,4 @@
-// Tells Python which level this machine can run, so that the right core is imported.
+// Python module that returns the best instruction set of this machine, to import the matching core.
 #include <nanobind/nanobind.h>
 
 #include "level.hpp"

@@ -1,4 +1,4 @@
-// Which instruction-set level this machine can run.
+// Detection of the instruction set of this machine.
 #pragma once
 
 namespace aggro {

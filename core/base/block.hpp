@@ -1,4 +1,4 @@
-// Memory of a model: a growing, aligned table with one line per feature.
+// Growable, aligned tables with one row per feature.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -17,8 +17,8 @@
 
 namespace aggro {
 
-/// Allocates on cache lines: the same sums are taken in the same order in every run, and threads
-/// that work on different lines do not wait for each other.
+/// Allocator aligned to cache lines. Sums then have the same order in every run, and threads that
+/// work on different lines do not share cache lines.
 template <class T>
 struct LineAllocator {
     using value_type = T;
@@ -37,14 +37,14 @@ struct LineAllocator {
 template <class T>
 using Aligned = std::vector<T, LineAllocator<T>>;
 
-/// Room for `size` values; it at least doubles, as if they were added one by one.
+/// Reserve capacity for `size` values. The capacity at least doubles, so the cost is amortised.
 template <class T>
 inline void reserve_amortised(Aligned<T>& values, std::size_t size) {
     if (size > values.capacity()) values.reserve(std::max(size, 2 * values.capacity()));
 }
 
-/// `rows` lines of `stride` values. Copies share memory until one of them grows, so that a view
-/// handed out stays valid.
+/// Table of `rows` rows with `stride` values each. Copies share memory until one of them grows, so
+/// views that were handed out stay valid.
 template <class T>
 class Block {
   public:
@@ -60,25 +60,25 @@ class Block {
     std::size_t size() const { return rows_ * stride_; }
     std::shared_ptr<T[]> share() const { return data_; }
 
-    /// Makes room for more lines, which cost nothing until they are used: memory comes zeroed, and
-    /// what is not touched is not there. Amortised: capacity at least doubles.
+    /// Reserve capacity for more rows; the capacity at least doubles. The memory is zeroed lazily
+    /// by the operating system, so unused rows cost nothing.
     void make_room(std::size_t rows) {
         if (rows > capacity_) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
     }
 
-    /// Adds lines of zeros; what is there keeps its value.
+    /// Append rows of zeros up to `rows`; existing values are kept.
     void grow(std::size_t rows) {
         make_room(rows);
         rows_ = std::max(rows_, rows);
     }
 
-    /// From here on the memory is its own: what copies write is not seen here.
+    /// Stop sharing memory with copies.
     void detach() {
         if (data_) reserve(capacity_);
     }
 
   private:
-    static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
+    static constexpr std::size_t alignment = 64;  // size of a cache line and of the widest vector
 
     void reserve(std::size_t capacity) {
         const std::size_t bytes = product(capacity, stride_, sizeof(T));
@@ -95,21 +95,22 @@ class Block {
         capacity_ = capacity;
     }
 
-    /// Poisons the memory behind the last line for the address sanitizer.
+    /// Poison the memory after the last row for AddressSanitizer.
     static void forbid([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
         __asan_poison_memory_region(memory, bytes);
 #endif
     }
 
-    /// A row touches weights all over a large block: with small pages, finding them costs most.
+    /// Ask for huge pages: rows access weights all over a large block, and with small pages TLB
+    /// misses dominate.
     static void prefer_large_pages([[maybe_unused]] void* memory,
                                    [[maybe_unused]] std::size_t bytes) {
 #if defined(MADV_HUGEPAGE)
         constexpr std::size_t page = 4096, large = std::size_t{4} << 20;
         std::size_t space = bytes;
         if (bytes < large || !std::align(page, bytes - page, memory, space)) return;
-        madvise(memory, space / page * page, MADV_HUGEPAGE);  // it may be ignored
+        madvise(memory, space / page * page, MADV_HUGEPAGE);  // only a hint
 #endif
     }
 

@@ -1,5 +1,5 @@
-// Feature names to indices: MurmurHash3 (x86, 32 bits, Austin Appleby, public domain), seeded as
-// Vowpal Wabbit does.
+// Hash feature names to indices: MurmurHash3 (x86, 32 bits, Austin Appleby, public domain), seeded
+// like Vowpal Wabbit.
 #pragma once
 
 #include <bit>
@@ -31,8 +31,8 @@ inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
     return hash ^ hash >> 16;
 }
 
-// The same with seed 0, where three bytes behind the text may be read: short words then need no
-// branch for their last bytes.
+// Return murmur3(text, 0). Reads up to three bytes after the text, so that the last bytes of short
+// words need no branch.
 inline std::uint32_t murmur3_with_room(const char* text, std::size_t size) {
     constexpr std::uint32_t c1 = 0xcc9e2d51u, c2 = 0x1b873593u;
     constexpr std::uint32_t masks[] = {0, 0xFF, 0xFFFF, 0xFFFFFF};
@@ -52,8 +52,8 @@ inline std::uint32_t murmur3_with_room(const char* text, std::size_t size) {
     return hash ^ hash >> 16;
 }
 
-// Vowpal Wabbit's `--hash strings`: a name of digits only is its own number, so that files of
-// integer names keep them.
+// Hash a name like Vowpal Wabbit's `--hash strings`: a name that consists of digits is its own
+// index.
 inline std::uint64_t hash_name(std::string_view name, std::uint64_t seed) {
     const auto is_space = [](char c) { return c >= 0 && c <= ' '; };
     while (!name.empty() && is_space(name.front())) name.remove_prefix(1);

@@ -1,4 +1,4 @@
-// Limits of memory, and the error for requests beyond them.
+// Memory limits and the error for requests above them.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace aggro {
 
-/// A request for more memory than the machine has, with its purpose and size.
+/// Raised when a request needs more memory than the machine has; names its purpose and size.
 class TooLarge : public std::bad_alloc {
   public:
     explicit TooLarge(const std::string& text) : text_(std::make_shared<std::string>(text)) {}
     const char* what() const noexcept override { return text_->c_str(); }
 
   private:
-    std::shared_ptr<const std::string> text_;  // exceptions are copied, and must not fail then
+    std::shared_ptr<const std::string> text_;  // shared, so that copying the exception cannot fail
 };
 
-/// The memory of the machine in bytes; infinity if unknown.
+/// Return the memory of the machine in bytes, or infinity if unknown.
 inline double machine_memory() {
     double bytes = std::numeric_limits<double>::infinity();
 #if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
@@ -39,8 +39,8 @@ inline std::string in_gib(double bytes) {
     return text;
 }
 
-/// Throws if the machine cannot hold this many bytes, before any are allocated. Sizes are doubles:
-/// they do not wrap around, and accepted ones fit into a std::size_t.
+/// Throw TooLarge if `bytes` exceeds the memory of the machine, before anything is allocated. Sizes
+/// are doubles, which cannot wrap around; accepted sizes fit into a std::size_t.
 inline void check_memory(double bytes, const std::string& what, const char* advice) {
     const double limit = std::min(machine_memory(), 0x1p60);
     if (bytes <= limit) return;
@@ -48,7 +48,7 @@ inline void check_memory(double bytes, const std::string& what, const char* advi
                    in_gib(machine_memory()) + "; " + advice + ".");
 }
 
-/// The product of sizes that no check has bounded before.
+/// Return the product of sizes; throw TooLarge if it overflows.
 template <class... Sizes>
 inline std::size_t product(std::size_t first, Sizes... others) {
     std::size_t result = first;

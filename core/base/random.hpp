@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine.
+// Random numbers that are reproducible on every machine.
 #pragma once
 #include <cstdint>
 #include <numeric>
@@ -7,7 +7,7 @@
 
 namespace aggro {
 
-/// SplitMix64: the next of 64 random bits.
+/// Return the next 64 random bits (SplitMix64).
 inline std::uint64_t random_bits(std::uint64_t& state) {
     std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -15,14 +15,14 @@ inline std::uint64_t random_bits(std::uint64_t& state) {
     return z ^ (z >> 31);
 }
 
-/// A uniform number in (0, 1].
+/// Return a uniform number in (0, 1].
 inline double uniform(std::uint64_t& state) {
     return static_cast<double>((random_bits(state) >> 11) + 1) * 0x1.0p-53;
 }
 
-/// The numbers below `count` in random order (Fisher and Yates). A place is 64 random bits times
-/// the number of places left, of which the upper half counts: its bias is below 2^-64 times that
-/// number.
+/// Return the numbers below `count` in random order (Fisher-Yates shuffle). Positions are the upper
+/// half of 64 random bits times the number of remaining positions; the bias is below 2^-64 times
+/// that number.
 inline std::vector<std::int64_t> permutation(std::size_t count, std::uint64_t seed) {
     std::vector<std::int64_t> order(count);
     std::iota(order.begin(), order.end(), 0);

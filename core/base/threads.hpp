@@ -1,4 +1,4 @@
-// Several threads for one piece of work.
+// Parallel execution of independent jobs.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace aggro {
 
-/// Runs `job(i, at)` for i = 0 .. jobs - 1 in at most `threads` threads, and waits for all. Jobs
-/// write their progress to `at`: of several failures, the one with the least progress is thrown
-/// (the first of these), so that it is the same for any number of threads; `reached` is its
-/// progress. If threads cannot be started, this thread runs the remaining jobs.
+/// Run `job(i, at)` for i = 0 .. jobs - 1 in at most `threads` threads and wait for all of them.
+/// Jobs write their progress to `at`. If several fail, rethrow the failure with the least progress
+/// (the first of equals) and set `reached` to that progress, so that the result does not depend on
+/// the number of threads. If threads cannot be started, the calling thread runs the remaining jobs.
 template <class Job>
 inline void together(std::size_t jobs, std::size_t threads, Job&& job, std::size_t& reached) {
     struct alignas(64) Outcome {
@@ -33,7 +33,7 @@ inline void together(std::size_t jobs, std::size_t threads, Job&& job, std::size
     others.reserve(threads);
     try {
         while (others.size() + 1 < threads) others.emplace_back(run);
-    } catch (const std::exception&) {  // no more threads to be had
+    } catch (const std::exception&) {  // the system has no more threads
     }
     run();
     for (auto& thread : others) thread.join();

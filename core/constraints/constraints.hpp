@@ -1,7 +1,7 @@
-// Constraints: one small struct each, for one example and for a mini-batch.
+// Constraints: one small struct each, used for single examples and mini-batches.
 //
-// A constraint computes the loss of an example, the direction of its step, and the product of the
-// directions of two examples. `with_constraint` is the only place that maps tasks to structs.
+// A constraint computes the loss of an example, the direction of its step, and the inner product of
+// the directions of two examples. Only `with_constraint` maps tasks to structs.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,22 +14,23 @@
 
 namespace aggro {
 
-/// By how much an example violates its constraint.
+/// How far an example violates its constraint.
 struct Violation {
-    double loss = 0;      ///< negative if the constraint is met
-    double size = 0;      ///< of the terms of the loss, for its rounding error
-    double sign = 0;      ///< the way of the step, of one output
-    double reported = 0;  ///< what the loss that is counted adds: a margin is reported against 1
-    bool wrong = false;   ///< the prediction is wrong
+    double loss = 0;      ///< negative if the constraint is satisfied
+    double size = 0;      ///< magnitude of the terms of the loss, for its rounding error
+    double sign = 0;      ///< direction of the step, for a single output
+    double reported = 0;  ///< added to the loss in statistics, which use margin 1
+    bool wrong = false;   ///< whether the prediction was wrong
 };
 
-/// The same in the dual of a mini-batch: maximise raw t - width |t| - ..., lower <= t <= cap.
+/// The term of an example in the dual of a mini-batch: maximise raw t - width |t| - ... with lower
+/// <= t <= cap.
 struct BatchTerm {
-    double raw = 0;    ///< the loss, not clipped; of a tube, the error
+    double raw = 0;    ///< the unclipped loss; for a tube, the error
     double width = 0;  ///< half the width of the tube
     double lower = 0;
     double loss = 0;
-    bool part = true;  ///< the example takes part
+    bool part = true;  ///< whether the example can have a step
 };
 
 /// One output: y f >= margin.
@@ -49,7 +50,7 @@ struct MarginConstraint {
         const double loss = rounding.significant(seen.loss, seen.size, std::size_t{0});
         return {loss, 0, rule.lo, rule.lo < 0 ? std::abs(loss) : loss};
     }
-    /// <delta_j, delta_k>, where x_j moves the weights along delta_j.
+    /// Return <delta_j, delta_k>, where example j moves the weights in direction delta_j.
     static double agreement(const Group& g, const Target& y, const Target& z, std::size_t,
                             std::size_t) {
         return y.sign(g.positive) * z.sign(g.positive);
@@ -93,7 +94,7 @@ struct TubeConstraint {
     }
 };
 
-/// The best score among classes other than `label`.
+/// Return the class with the best score other than `label`.
 inline std::size_t best_wrong(const double* scores, std::size_t count, std::size_t label) {
     std::size_t best = label == 0 ? 1 : 0;
     double most = scores[best];
@@ -102,11 +103,11 @@ inline std::size_t best_wrong(const double* scores, std::size_t count, std::size
     return best;
 }
 
-/// Several outputs: the true class above the best wrong one.
+/// Several outputs: the true class must beat the best wrong class.
 struct TopConstraint {
     static constexpr bool classes = true, values = false, own_dual = false;
 
-    /// `rival` becomes the best wrong class.
+    /// Compute the violation and set `rival` to the best wrong class.
     static Violation violation(const Group& g, const Rule& rule, const Target& target,
                                const double* s, std::size_t& rival) {
         const auto y = static_cast<std::size_t>(target.label);
@@ -114,11 +115,11 @@ struct TopConstraint {
         return {rule.margin - s[y] + s[rival], rule.margin + std::abs(s[y]) + std::abs(s[rival]), 1,
                 1 - rule.margin, s[rival] > s[y] || (s[rival] == s[y] && rival < y)};
     }
-    /// Whether an example that violates its margin is learned.
+    /// Return whether an example that violates its margin is learned.
     static bool takes_part(const Violation&) { return true; }
 
-    /// The steps of one example that loses `loss` on a row of squared length q; that of the true
-    /// class is returned.
+    /// Compute the step of each class for an example with this loss and squared length q; return
+    /// the step of the true class.
     static double steps(const Group&, const Rule& rule, std::size_t y, std::size_t rival,
                         double loss, double q, const double*, double* tau, Ranking&) {
         tau[y] = step_size(loss, 2 * q, rule);
@@ -136,12 +137,13 @@ struct TopConstraint {
     static double size(const Group&, const Rule& rule, const Target&) { return rule.margin; }
 };
 
-/// The same, but only when the prediction was wrong.
+/// Like TopConstraint, but an example is learned only if its prediction was wrong.
 struct PredictedConstraint : TopConstraint {
     static bool takes_part(const Violation& seen) { return seen.wrong; }
 };
 
-/// Several outputs: the true class above every wrong one. A mini-batch has a dual of its own.
+/// Several outputs: the true class must beat every wrong class. Mini-batches use a separate solver
+/// (qp/batch_support.hpp).
 struct SupportConstraint : TopConstraint {
     static constexpr bool own_dual = true;
 
@@ -156,7 +158,7 @@ struct SupportConstraint : TopConstraint {
     }
 };
 
-/// The term of a mini-batch of any constraint on classes.
+/// Return the mini-batch term of a constraint on classes.
 template <class Constraint, class Reach>
 inline BatchTerm class_term(const Group& g, const Rule& rule, const Target& y, const double* s,
                             const Rounding<Reach>& rounding, std::size_t& rival) {
@@ -166,17 +168,17 @@ inline BatchTerm class_term(const Group& g, const Rule& rule, const Target& y, c
     return {loss, 0, rule.lo, rule.lo < 0 ? std::abs(loss) : loss, Constraint::takes_part(seen)};
 }
 
-/// The names of constraints in Python.
+/// Names of the constraints in Python.
 inline constexpr std::pair<const char*, Task> task_names[] = {{"margin", Task::margin},
                                                               {"tube", Task::tube},
                                                               {"top", Task::top},
                                                               {"predicted", Task::predicted},
                                                               {"support", Task::support}};
 
-/// Calls `use` with the constraint of a task.
+/// Call `use` with the constraint of a task.
 template <class Use>
 [[gnu::always_inline]] inline decltype(auto) with_constraint(Task task, Use&& use) {
-    if (task == Task::margin) [[likely]]  // a table of jumps would cost short rows some percent
+    if (task == Task::margin) [[likely]]  // a jump table would cost short rows a few percent
         return use(MarginConstraint{});
     switch (task) {
         case Task::tube:
@@ -190,12 +192,12 @@ template <class Use>
     }
 }
 
-/// True if the outputs of a group compete: the largest score names the class.
+/// Return whether the class of a group is the output with the largest score.
 inline bool picks_class(Task task) {
     return with_constraint(task, [](auto c) { return c.classes; });
 }
 
-/// True if an output is a value, not a side: a regression.
+/// Return whether the outputs are values (regression) instead of sides.
 inline bool gives_value(Task task) {
     return with_constraint(task, [](auto c) { return c.values; });
 }

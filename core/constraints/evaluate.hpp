@@ -1,4 +1,4 @@
-// The loss of an example, and the steps that correct it.
+// The loss of an example and the steps that correct it.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,14 @@
 
 namespace aggro {
 
-/// The loss that is counted: the hinge for every rule, so that rules can be compared. NaN stays NaN
-/// and is rejected later.
+/// Return the loss for statistics: the hinge loss for every rule, so that rules can be compared.
+/// NaN stays NaN and is rejected later.
 inline double reported(double loss, const Rule& rule) {
     if (rule.lo < 0) return std::abs(loss);
     return loss <= 0 ? 0.0 : loss;
 }
 
-/// One margin that grows with the variance of the score.
+/// Evaluate a single output whose required margin grows with the variance of its score.
 template <class Length, class Reach>
 inline Outcome evaluate_doubt(const Group& g, const Rule& rule, const Target& target, double score,
                               Length&& length, const Rounding<Reach>& rounding, double* tau) {
@@ -31,7 +31,7 @@ inline Outcome evaluate_doubt(const Group& g, const Rule& rule, const Target& ta
     return outcome;
 }
 
-/// One output. `length()` is asked for only when it is needed.
+/// Evaluate a single output. `length()`, the squared length of the row, is computed only if needed.
 template <class Constraint, class Length, class Reach>
 [[gnu::always_inline]] inline Outcome evaluate_one(const Group& g, const Rule& rule,
                                                    const Target& target, double score,
@@ -53,7 +53,7 @@ template <class Constraint, class Length, class Reach>
     return outcome;
 }
 
-/// Several classes.
+/// Evaluate a group of classes.
 template <class Constraint, class Length, class Reach>
 inline Outcome evaluate_classes(const Group& g, const Rule& rule, const Target& target,
                                 const double* scores, Length&& length,
@@ -74,7 +74,7 @@ inline Outcome evaluate_classes(const Group& g, const Rule& rule, const Target& 
     return outcome;
 }
 
-/// Computes the loss of an example in a group, and `tau`, the step of each output.
+/// Evaluate an example in a group: return its loss and write the step of each output to `tau`.
 template <class Length, class Reach>
 [[gnu::always_inline]] inline Outcome evaluate(const Group& g, const Rule& rule,
                                                const Target& target, const double* scores,

@@ -1,4 +1,4 @@
-// Losses that are no larger than the rounding error of the scores.
+// Detection of losses below the rounding error of the scores.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -6,30 +6,32 @@
 
 namespace aggro {
 
-/// A loss below this share of its scores may be rounding: their terms may have been some hundred
-/// times larger than they are (in double precision, some million times).
+/// A loss below this fraction of the scores may be rounding error, because the terms of the scores
+/// may be a few hundred times (in double precision, a few million times) larger than their sum.
 template <class T>
 inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1p-8;
 
-/// A loss no larger than the rounding of the scores it is computed from is none. A step that meets
-/// its margin leaves one of that size, and the same row again must not count as another update.
+/// Sets losses below the rounding error of their scores to zero. A step that satisfies its margin
+/// leaves such a loss, and learning the same row again must not count as another update.
 ///
-/// A score is a sum of `terms` products; rounding moves it by the size of those products, which is
-/// more than its own where they cancel. `reach(k)`, their size for score k, takes a walk of its own
-/// and is asked for only when the loss is small beside the scores.
+/// A score is a sum of `terms` products. Its rounding error is proportional to the magnitude of
+/// these products, which exceeds the score if they cancel. `magnitude(k)` computes it for score k
+/// in a separate pass over the row, and is called only if the loss is small relative to the scores.
 template <class Reach>
 struct Rounding {
-    double epsilon;   ///< of the precision of the scores
-    double doubtful;  ///< share of the scores below which a loss may be rounding error
+    double epsilon;   ///< machine epsilon of the scores
+    double doubtful;  ///< fraction of the scores below which a loss may be rounding error
     double terms;
     Reach reach;
-    double least;  ///< a variance below is none: its inverse squared would overflow
+    double least;  ///< smaller variances count as zero, because their inverse square would overflow
 
-    /// How far a score moves, relative to the size of its terms. Errors add up like a random walk;
-    /// the weights carry those of the step that made them, from scores that may have been larger.
+    /// Return the rounding error of a score relative to the magnitude of its terms. Errors
+    /// accumulate like a random walk. Weights inherit the error of the step that made them, whose
+    /// scores may have been larger.
     double unit() const { return epsilon * (64 + std::sqrt(terms)); }
 
-    /// The loss, or 0; `size` is that of the margin and of the scores it is made of.
+    /// Return the loss, or 0 if it is rounding error; `size` is the magnitude of the margin and the
+    /// scores in it.
     template <class... Score>
     double significant(double loss, double size, Score... k) const {
         if (!(std::abs(loss) < doubtful * size)) return loss;
@@ -37,7 +39,7 @@ struct Rounding {
     }
 };
 
-/// The rounding of sums of so many products in precision T.
+/// Return the rounding of sums of `terms` products in precision T.
 template <class T, class Reach>
 inline Rounding<Reach> rounding_of(std::size_t terms, Reach reach) {
     constexpr double epsilon = std::numeric_limits<T>::epsilon();

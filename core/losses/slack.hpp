@@ -1,4 +1,5 @@
-// How far to move: every published slack is three numbers, every confidence one more.
+// Step sizes: each published penalty is described by three numbers, each confidence-weighted rule
+// by one more.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,10 +9,10 @@ namespace aggro {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The shape of the constraint: a plain margin, or one that grows with the variance of the score.
+/// The required margin: constant, or proportional to the variance or deviation of the score.
 enum class Doubt { none, variance, deviation };
 
-/// The penalty of a violated constraint as numbers: tau = clip(loss / (q + ridge), lo, cap).
+/// The penalty of a violated constraint: tau = clip(loss / (q + ridge), lo, cap).
 ///
 ///   hard           (0, inf, 0)          hinge (PA-I)        (0, C, 0)
 ///   squared hinge  (0, inf, 1/2C)       least squares       (-inf, inf, 1/2C)
@@ -20,15 +21,15 @@ struct Rule {
     double lo = 0;
     double cap = infinity;
     double ridge = 0;
-    double margin = 1;   ///< the margin asked for
-    double epsilon = 0;  ///< half the width of the tube, for regression
-    double kappa = 1;    ///< the precision grows by kappa * x x' after each update
+    double margin = 1;   ///< required margin
+    double epsilon = 0;  ///< half the width of the tube (regression)
+    double kappa = 1;    ///< the precision grows by kappa * x x' after an update
     double ahead = 0;    ///< and by ahead * min(loss, 2)^2 * x x' before it (Newton's metric)
-    double phi = 0;      ///< standard deviations of the score that the margin must cover
+    double phi = 0;      ///< number of standard deviations of the score in the margin
     Doubt doubt = Doubt::none;
-    bool weigh_kappa = false;  ///< AROW: the weight of an example also weighs its precision
+    bool weigh_kappa = false;  ///< AROW: the weight of an example multiplies kappa, too
 
-    /// The same rule for an example that counts `weight` times: the weight multiplies C only.
+    /// Return the rule for an example of this weight, which multiplies C only.
     Rule scaled_C(double weight) const {
         Rule r = *this;
         r.lo *= weight;
@@ -39,7 +40,7 @@ struct Rule {
         return r;
     }
 
-    /// The same rule in units of a row divided by `s`, for rows whose norm would overflow.
+    /// Return the rule for a row divided by `s`, used for rows whose norm would overflow.
     Rule rescaled(double s) const {
         Rule r = *this;
         r.lo *= s;
@@ -50,11 +51,11 @@ struct Rule {
 
     bool acts_on(double loss) const;
 
-    /// The growth of the precision before the step, for an example with this loss.
+    /// Return the growth of the precision before the step, for an example with this loss.
     double gain(double loss) const;
 };
 
-/// Losses above 2, the loss of margin -1, count as 2.
+/// Losses above 2, the loss at margin -1, count as 2.
 inline double gain(double ahead, double loss) {
     const double counted = std::min(loss, 2.0);
     return std::min(ahead * counted * counted, std::numeric_limits<double>::max());
@@ -62,15 +63,16 @@ inline double gain(double ahead, double loss) {
 
 inline double Rule::gain(double loss) const { return aggro::gain(ahead, loss); }
 
-/// True if a rule moves on this loss. A Perceptron (lo > 0) also moves on a tie.
+/// Return whether a rule makes a step for this loss. A Perceptron (lo > 0) also makes one for a
+/// tie.
 inline bool acts_on(double loss, double lo) {
     return (loss > 0) | ((loss == 0) & (lo > 0)) | ((loss < 0) & (lo < 0));
 }
 
 inline bool Rule::acts_on(double loss) const { return aggro::acts_on(loss, lo); }
 
-/// Lemma L1: the step along one constraint of squared length q. It has no branches, so that a loop
-/// over lanes becomes vectors.
+/// Return the step for one constraint of squared length q (lemma L1). Branch-free, so that loops
+/// over outputs vectorise.
 inline double step_size(double loss, double q, double lo, double cap, double ridge) {
     const double clipped = std::min(std::max(loss / (q + ridge), lo), cap);
     return acts_on(loss, lo) & (q > 0) ? clipped : 0.0;
@@ -80,21 +82,22 @@ inline double step_size(double loss, double q, const Rule& rule) {
     return step_size(loss, q, rule.lo, rule.cap, rule.ridge);
 }
 
-/// A step and the growth of the precision.
+/// The size of a step and the growth of the precision.
 struct Move {
     double tau = 0;
     double kappa = 0;
 };
 
-/// The margin that a rule with doubt asks for, at variance v.
+/// Return the margin that a confidence-weighted rule requires at variance v.
 inline double confident_margin(double v, const Rule& rule) {
     return rule.phi * (rule.doubt == Doubt::variance ? v : std::sqrt(v));
 }
 
-/// Confidence-weighted step for a signed margin m with variance v.
+/// Return the confidence-weighted step for a signed margin m with variance v.
 ///
-/// Variance form: m' >= phi v' (Dredze 2008). Deviation form: m' >= phi sqrt(v') (Crammer 2008);
-/// with a cap it is SCW-I, with a ridge SCW-II. No power of v or m is formed: it would overflow.
+/// Variance form: m' >= phi v' (Dredze et al. 2008). Deviation form: m' >= phi sqrt(v') (Crammer et
+/// al. 2008); with a cap it is SCW-I, with a ridge SCW-II. Powers of v or m are avoided, because
+/// they would overflow.
 inline Move confident_step(double m, double v, const Rule& rule) {
     const double phi = rule.phi;
     if (!(v > 0) || m >= confident_margin(v, rule)) return {};

@@ -1,11 +1,11 @@
-// The solution of a mini-batch, compiled once for all kinds of models.
+// The solver of mini-batches, compiled once for all kinds of models.
 #include "qp/batch.hpp"
 
 namespace aggro {
 
 namespace {
 
-/// What example k adds to the dual; `rival` becomes its best wrong class, if it has classes.
+/// Return the dual term of example k, and set `rival` to its best wrong class if it has classes.
 template <class Constraint>
 BatchTerm batch_term(const Group& g, const BatchProblem& p, std::size_t k, std::size_t& rival) {
     const double* s = p.scores + k * g.count;
@@ -15,8 +15,8 @@ BatchTerm batch_term(const Group& g, const BatchProblem& p, std::size_t k, std::
         return Constraint::term(g, p.rules[k], p.targets[k], s, p.rounding(k), rival);
 }
 
-/// The size of the terms of the scores of example k. Only hard constraints can contradict each
-/// other, and only for them it matters what is rounding.
+/// Return the magnitude of the terms of the scores of example k. It is needed for hard constraints
+/// only, because only they can contradict each other.
 double terms_of_hard(const Group& g, const BatchProblem& p, std::size_t k) {
     double size = 0;
     if (p.rules[k].cap < infinity || p.rules[k].ridge > 0) return size;
@@ -25,7 +25,7 @@ double terms_of_hard(const Group& g, const BatchProblem& p, std::size_t k) {
     return size;
 }
 
-/// Writes the dual into `work.box`; false if no example asks for a step.
+/// Write the dual into `work.box`; return false if no example requires a step.
 template <class Constraint>
 bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
     BoxDual& box = work.box;
@@ -47,15 +47,15 @@ bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
             box.Q[j * p.size + k] =
                 p.gram[j * p.size + k] * Constraint::agreement(g, p.targets[j], p.targets[k],
                                                                work.rivals[j], work.rivals[k]);
-        // a row without length has no direction to step along, for any C
+        // a row of length zero has no direction for a step, whatever C is
         if (p.gram[j * p.size + j] >= std::numeric_limits<double>::min())
             box.Q[j * p.size + j] += p.rules[j].ridge;
     }
     return true;
 }
 
-/// Takes back the steps of examples whose loss was met by the others, but for rounding: a step that
-/// ends below its cap answers a loss of (q + ridge) times its length.
+/// Remove steps of examples whose remaining loss was only rounding error after the steps of the
+/// others: a step below its cap corrects a loss of (q + ridge) times the step.
 template <class Constraint>
 void clear_rounding(const Group& g, const BatchProblem& p, double* tau,
                     std::vector<double>& steps) {
@@ -75,7 +75,7 @@ void clear_rounding(const Group& g, const BatchProblem& p, double* tau,
     }
 }
 
-/// Fills `tau` (size x group.count). False if a hard batch contradicts itself.
+/// Fill `tau` (size x group.count); return false if hard constraints contradict each other.
 template <class Constraint>
 bool solve_constraints(const Group& g, const BatchProblem& p, double* tau, BatchWork& work) {
     work.support.precision = p.epsilon;
@@ -96,7 +96,7 @@ bool solve_constraints(const Group& g, const BatchProblem& p, double* tau, Batch
     return true;
 }
 
-/// What example k asks for by itself.
+/// Compute the step of example k alone.
 void evaluate_alone(const Group& g, const BatchProblem& p, std::size_t k, const double* scores,
                     double* tau, Ranking& ranking) {
     evaluate(

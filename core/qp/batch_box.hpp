@@ -1,10 +1,10 @@
-// A small concave problem in a box, solved exactly: the dual of a mini-batch with one constraint
-// per example (docs/algorithms.md, "Mini-batches").
+// Exact solution of a small box-constrained concave problem: the dual of a mini-batch with one
+// constraint per example (docs/algorithms.md, "Mini-batches").
 //
 //   maximise  linear't - sum_k epsilon_k |t_k| - 1/2 t'Qt     subject to  lower <= t <= upper
 //
-// An active-set method: sweeps of coordinate ascent find the face, Newton steps on its free
-// coordinates find the maximum on it. Q may be singular (more examples than features, duplicates).
+// This is an active-set method: coordinate ascent finds the active set, Newton steps on the free
+// coordinates find the maximum. Q may be singular (more examples than features, duplicates).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -20,9 +20,10 @@ namespace aggro {
 class BoxDual {
   public:
     std::vector<double> Q, linear, epsilon, lower, upper;
-    std::vector<double> terms;  ///< the size of what each of `linear` is the difference of
-    std::vector<double> t;      ///< the answer
-    /// Of the KKT conditions, relative to what cancels: what is less is the rounding of the scores.
+    std::vector<double> terms;  ///< magnitude of the terms whose difference is `linear`
+    std::vector<double> t;      ///< the solution
+    /// Tolerance of the KKT conditions relative to the terms that cancel; smaller violations are
+    /// rounding.
     double accuracy = exact;
     static constexpr double exact = 1e-10;
 
@@ -35,7 +36,8 @@ class BoxDual {
         free.resize(size);
     }
 
-    /// Fills `t`. False if the maximum is infinite: the constraints contradict each other.
+    /// Fill `t`; return false if the maximum is infinite because the constraints contradict each
+    /// other.
     bool solve() {
         scale();
         std::fill(t.begin(), t.end(), 0.0);
@@ -62,7 +64,8 @@ class BoxDual {
         return v > width ? v - width : v < -width ? v + width : 0.0;
     }
 
-    /// To unit diagonal, so that the null space shows. An example of length zero cannot move.
+    /// Scale Q to a unit diagonal, so that the null space becomes visible. Examples of length zero
+    /// have no step.
     void scale() {
         for (std::size_t k = 0; k < size; ++k) {
             const double q = Q[k * size + k];
@@ -87,10 +90,10 @@ class BoxDual {
         return false;
     }
 
-    /// Coordinate ascent until the set of free coordinates comes to rest.
+    /// Run coordinate ascent until the set of free coordinates is stable.
     void find_face() {
         constexpr std::size_t enough = 40;
-        for (std::size_t k = 0; k < size; ++k) free[k] = 2;  // not known yet
+        for (std::size_t k = 0; k < size; ++k) free[k] = 2;  // unknown
         for (std::size_t pass = 0; pass < enough; ++pass) {
             sweep();
             bool rests = true;
@@ -103,7 +106,7 @@ class BoxDual {
         }
     }
 
-    /// One exact step along each coordinate; the first from zero is sequential PA.
+    /// Take one exact step along each coordinate. The first sweep from zero is sequential PA.
     void sweep() {
         for (std::size_t k = 0; k < size; ++k) {
             const double best =
@@ -120,11 +123,12 @@ class BoxDual {
         return lower[k] < t[k] && t[k] < upper[k] && (t[k] != 0 || epsilon[k] == 0);
     }
 
-    /// The bounds of the piece of the objective that coordinate k is on: |t| bends at zero.
+    /// Bounds of the smooth piece of the objective around coordinate k: |t| has a kink at zero.
     double piece_lower(std::size_t k) const { return epsilon[k] > 0 && t[k] > 0 ? 0.0 : lower[k]; }
     double piece_upper(std::size_t k) const { return epsilon[k] > 0 && t[k] < 0 ? 0.0 : upper[k]; }
 
-    /// Gradient, slope of the objective and the size of the terms that cancel in it, from scratch.
+    /// Recompute the gradient, the slope of the objective and the magnitude of the cancelling
+    /// terms.
     void measure() {
         gradient = linear;
         for (std::size_t k = 0; k < size; ++k)
@@ -151,7 +155,7 @@ class BoxDual {
         return true;
     }
 
-    /// To the maximum over the free coordinates, or to the first bounds on the way.
+    /// Step to the maximum over the free coordinates, or to the first bound in that direction.
     Climb newton() {
         members.clear();
         for (std::size_t k = 0; k < size; ++k)
@@ -176,7 +180,7 @@ class BoxDual {
         return piece_lower(k) < value && value < piece_upper(k);
     }
 
-    /// A direction without curvature: up to a bound. Without a bound the batch is infeasible.
+    /// Follow a direction without curvature to a bound. Without a bound the batch is infeasible.
     Climb follow_null_space(std::size_t astray) {
         const double longest = factor.null_direction(astray, direction.data());
         const double way = cut_at_first_bound(longest);
@@ -191,14 +195,14 @@ class BoxDual {
         return false;
     }
 
-    /// How far coordinate k can go along the direction.
+    /// Return how far coordinate k can move along the direction.
     double room(std::size_t k) const {
         if (direction[k] == 0) return infinity;
         const double bound = direction[k] > 0 ? piece_upper(k) : piece_lower(k);
         return (bound - t[k]) / direction[k];
     }
 
-    /// Sets `target` to the end of the way; returns its length.
+    /// Set `target` to the end of the step and return its length.
     double cut_at_first_bound(double longest) {
         double way = longest;
         for (const std::size_t k : members) way = std::min(way, room(k));
@@ -210,8 +214,8 @@ class BoxDual {
         return way;
     }
 
-    /// Whether clipping the full step gains more than stopping it at its first bound: several
-    /// coordinates then reach their bounds at once.
+    /// Return whether clipping the full step improves more than stopping at its first bound.
+    /// Clipping lets several coordinates reach their bounds at once.
     bool projection_is_better() const {
         double way = 1, ascent = 0, gain = 0;
         for (const std::size_t k : members) {
@@ -227,10 +231,10 @@ class BoxDual {
     }
 
     std::size_t size = 0;
-    std::vector<double> length;    ///< sqrt of the diagonal: t is in these units until the end
+    std::vector<double> length;  ///< square root of the diagonal; t is in these units until the end
     std::vector<double> gradient;  ///< linear - Qt
-    std::vector<double> pull;      ///< slope of the objective, the bend at zero included
-    std::vector<double> noise;     ///< sum of the sizes of the terms of the gradient
+    std::vector<double> pull;      ///< slope of the objective, including the kink at zero
+    std::vector<double> noise;     ///< sum of the magnitudes of the terms of the gradient
     std::vector<double> direction, target;
     std::vector<char> free;
     std::vector<std::size_t> members;

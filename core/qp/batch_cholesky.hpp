@@ -9,12 +9,12 @@
 
 namespace aggro {
 
-/// P'AP = LL' with the largest pivots first; what is left when they run out depends on the others.
+/// P'AP = LL' with the largest pivots first. The remaining rows depend linearly on the others.
 class PivotedCholesky {
   public:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    /// Factors the rows and columns `members` of a symmetric matrix of `stride` columns.
+    /// Factorise the rows and columns `members` of a symmetric matrix with `stride` columns.
     void of(const double* matrix, std::size_t stride, const std::vector<std::size_t>& members) {
         order = members;
         n = members.size();
@@ -28,7 +28,8 @@ class PivotedCholesky {
         while (rank < n && bring_largest_pivot() > dependent) eliminate(), ++rank;
     }
 
-    /// x = A^-1 b on the independent rows, 0 on the others. x and b are indexed like the matrix.
+    /// Solve x = A^-1 b on the independent rows; x is 0 on the others. Indices are those of the
+    /// matrix.
     void solve(const double* b, double* x) {
         for (std::size_t i = 0; i < n; ++i) {
             double v = b[order[i]];
@@ -42,8 +43,8 @@ class PivotedCholesky {
         back_substitute(x);
     }
 
-    /// The dependent row that the last solution contradicts most, if any does by more than
-    /// `accuracy` times its noise.
+    /// Return the dependent row with the largest residual of the last solution, or `none` if all
+    /// are below `accuracy` times their noise.
     std::size_t worst_residual(double accuracy, const double* noise) const {
         std::size_t worst = none;
         double excess = accuracy;
@@ -54,22 +55,25 @@ class PivotedCholesky {
         return worst;
     }
 
-    /// A way up along which A does not bend, through dependent row i; returns its useful length.
+    /// Compute an ascent direction through dependent row i along which A has no curvature; return
+    /// its useful length.
     double null_direction(std::size_t i, double* x) {
         const double up = residual[i] > 0 ? 1.0 : -1.0;
         for (std::size_t j = 0; j < rank; ++j) half[j] = -up * L[i * n + j];
         for (std::size_t j = rank; j < n; ++j) x[order[j]] = 0;
         back_substitute(x);
         for (std::size_t j = 0; j < rank; ++j)
-            if (std::abs(x[order[j]]) < negligible) x[order[j]] = 0;  // no way to a bound
+            if (std::abs(x[order[j]]) < negligible) x[order[j]] = 0;  // cannot reach a bound
         x[order[i]] = up;
         const double bend = L[i * n + i];
         return bend > 0 ? std::abs(residual[i]) / bend : infinity;
     }
 
   private:
-    static constexpr double dependent = 1e-12;  ///< a pivot this small, of 1, is rounding
-    static constexpr double negligible = 1e-9;  ///< and so is such a part of a direction
+    /// smaller pivots are rounding error, relative to 1
+    static constexpr double dependent = 1e-12;
+    /// smaller components of a direction are rounding error
+    static constexpr double negligible = 1e-9;
 
     double bring_largest_pivot() {
         std::size_t best = rank;
@@ -79,7 +83,7 @@ class PivotedCholesky {
         return L[rank * n + rank];
     }
 
-    /// Swaps rows and columns a < b of the lower triangle.
+    /// Swap rows and columns a < b of the lower triangle.
     void exchange(std::size_t a, std::size_t b) {
         std::swap(order[a], order[b]);
         std::swap(L[a * n + a], L[b * n + b]);
@@ -100,7 +104,7 @@ class PivotedCholesky {
         }
     }
 
-    /// x = L'^-1 half, on the independent rows.
+    /// Compute x = L'^-1 half on the independent rows.
     void back_substitute(double* x) {
         for (std::size_t i = rank; i-- > 0;) {
             const double v = half[i] /= L[i * n + i];
@@ -110,8 +114,8 @@ class PivotedCholesky {
     }
 
     std::size_t n = 0, rank = 0;
-    std::vector<std::size_t> order;  ///< which row of the matrix stands where
-    std::vector<double> L;           ///< lower triangle, row by row
+    std::vector<std::size_t> order;  ///< the row of the matrix at each position
+    std::vector<double> L;           ///< lower triangle in row-major order
     std::vector<double> column, half, residual;
 };
 

@@ -1,4 +1,4 @@
-// Support classes of a whole mini-batch: every wrong class of every example is a constraint.
+// Support classes of a mini-batch: every wrong class of every example is a constraint.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,15 +11,15 @@
 
 namespace aggro {
 
-/// Exact block steps: each example in turn takes its support-class solution at the scores
-/// without its own part, until nothing moves. Newton steps between the sweeps, along the
-/// support classes found so far, end the slow approach of strongly correlated examples.
+/// Solves the dual by exact block steps: each example in turn gets its support-class solution at
+/// the scores without its own contribution, until nothing changes. Newton steps on the current
+/// support classes between the sweeps speed up convergence for strongly correlated examples.
 class SupportDual {
   public:
-    double precision = 0;  ///< of the scores: what is less is their rounding
+    double precision = 0;  ///< relative precision of the scores
 
-    /// `gram` is size x size, `scores` and `tau` are size x count. False if a hard batch
-    /// contradicts itself.
+    /// Fill `tau` (size x count) from `gram` (size x size) and `scores` (size x count); return
+    /// false if hard constraints contradict each other.
     bool solve(std::size_t size, std::size_t count, const double* gram, const double* scores,
                const Target* targets, const Rule* rules, double* tau) {
         n = size, classes = count;
@@ -42,17 +42,18 @@ class SupportDual {
 
   private:
     static constexpr std::size_t most_sweeps = 5000;
-    static constexpr double accuracy = 1e-12;  ///< of a loss, relative to the scores it is made of
-    static constexpr double rounding = 4e-15;  ///< of a score, relative to all terms of its sum
+    static constexpr double accuracy = 1e-12;  ///< of a loss, relative to its scores
+    static constexpr double rounding = 4e-15;  ///< of a score, relative to the terms of its sum
 
-    /// A way for example k to move: raises tau of class `down`, and either that of the true class
-    /// as well or, when the example's cap is reached, lowers the tau of another class, `up`.
+    /// A coordinate of the dual of example k: it raises tau of class `down` and, in exchange, that
+    /// of the true class or, if the example has reached its cap, lowers tau of another class, `up`.
     struct Way {
         std::size_t k, up, down;
         bool capped;
     };
 
-    /// How far a direction leads: until the tau of a class is zero, or (`down` is none) to a cap.
+    /// Where a direction ends: when the tau of a class becomes zero or (if `down` is none) at a
+    /// cap.
     struct Stop {
         double length;
         std::size_t k, down;
@@ -60,7 +61,7 @@ class SupportDual {
 
     std::size_t label(std::size_t k) const { return static_cast<std::size_t>(targets_[k].label); }
 
-    /// The block of example k, and what its change does to the scores of all.
+    /// Solve the block of example k and update the scores of all examples.
     void step(std::size_t k) {
         const double q = gram_[k * n + k];
         const double* own = tau_ + k * classes;
@@ -78,7 +79,8 @@ class SupportDual {
         if (q >= std::numeric_limits<double>::min())
             block[y] = support_classes(ranking, q, rules_[k], block.data());
         const double least =
-            std::max(accuracy, 4 * precision) * size + rounding * terms[k];  // else it is rounding
+            // smaller changes are rounding error
+            std::max(accuracy, 4 * precision) * size + rounding * terms[k];
         for (std::size_t v = 0; v < classes; ++v) {
             const double change = block[v] - own[v];
             moved = std::max(moved, q * std::abs(change) / least);
@@ -86,8 +88,8 @@ class SupportDual {
         }
     }
 
-    /// The scores from scratch: steps that went far and came back have left their rounding there.
-    /// Long steps of several examples may cancel; `terms` tells how large they are.
+    /// Recompute the scores from scratch to remove the rounding of long steps that cancelled.
+    /// `terms` is the magnitude of the terms.
     void rescore() {
         now.assign(scores_, scores_ + n * classes);
         terms.assign(n, 0.0);
@@ -108,8 +110,8 @@ class SupportDual {
         for (std::size_t j = 0; j < n; ++j) now[j * classes + v] += gram_[k * n + j] * change;
     }
 
-    /// To the maximum over the taus that are not zero: Newton steps, each of them full or ended by
-    /// a bound, which then is left alone. False if there is no maximum.
+    /// Maximise over the non-zero taus by Newton steps, each complete or truncated at a bound,
+    /// which is then removed. Return false if there is no maximum.
     bool climb() {
         for (std::size_t left = 2 * ways.size() + 2; left > 0; --left) {
             if (ways.size() < 2 || ways.size() > most_ways) return true;
@@ -119,7 +121,7 @@ class SupportDual {
             if (longest == infinity && stop.length == infinity) return false;
             walk(std::min(longest, stop.length));
             if (longest <= stop.length) return true;
-            if (stop.down != classes) {  // exactly to zero, the sum of the example's taus unchanged
+            if (stop.down != classes) {  // exactly zero; the sum of the example's taus is unchanged
                 const double rest = tau_[stop.k * classes + stop.down];
                 shift(stop.k, stop.down, -rest);
                 shift(stop.k, label(stop.k), rest);
@@ -129,7 +131,8 @@ class SupportDual {
         return true;
     }
 
-    /// The direction, and how far it is useful: without end where the dual does not bend.
+    /// Compute the Newton direction and return its useful length: infinity if the dual has no
+    /// curvature.
     double aim() {
         factor.of(matrix.data(), ways.size(), members);
         factor.solve(slope.data(), direction.data());
@@ -147,7 +150,8 @@ class SupportDual {
         }
     }
 
-    /// True if there are as many as after the last sweep: the support classes come to rest.
+    /// Return whether their number is the same as after the last sweep, which means that the
+    /// support classes are stable.
     bool list_ways() {
         const std::size_t before = ways.size();
         ways.clear();
@@ -160,7 +164,7 @@ class SupportDual {
             for (std::size_t v = 0; v < classes; ++v) {
                 if (v == y || own[v] == 0) continue;
                 if (up == classes)
-                    up = v;  // what the others win, this one loses
+                    up = v;  // absorbs the changes of the others
                 else
                     ways.push_back({k, up, v, capped});
             }
@@ -168,7 +172,7 @@ class SupportDual {
         return ways.size() == before;
     }
 
-    /// The curvature between all ways, and the slope of the dual along each.
+    /// Compute the curvature between all pairs and the slope of the dual along each.
     void pose(std::size_t m) {
         matrix.resize(m * m);
         for (auto* v : {&slope, &direction, &noise}) v->resize(m);
@@ -202,7 +206,7 @@ class SupportDual {
             for (std::size_t j = 0; j <= i; ++j) matrix[i * m + j] /= lengths[i] * lengths[j];
     }
 
-    /// The first tau or cap that the direction runs into.
+    /// Return the first bound or cap that the direction reaches.
     Stop first_stop() const {
         Stop stop{infinity, 0, classes};
         const auto meet = [&](double length, std::size_t k, std::size_t down) {
@@ -224,7 +228,7 @@ class SupportDual {
         return stop;
     }
 
-    static constexpr std::size_t most_ways = 1024;  ///< beyond this the sweeps are cheaper
+    static constexpr std::size_t most_ways = 1024;  ///< beyond this number, sweeps are cheaper
 
     std::size_t n = 0, classes = 0;
     const double* gram_ = nullptr;
@@ -232,9 +236,9 @@ class SupportDual {
     const Target* targets_ = nullptr;
     const Rule* rules_ = nullptr;
     double* tau_ = nullptr;
-    double moved = 0;           ///< the largest change of a sweep; up to 1 it is rounding
-    std::vector<double> now;    ///< the scores with all blocks so far
-    std::vector<double> terms;  ///< the sizes of the terms of an example's scores
+    double moved = 0;           ///< largest change of a sweep; up to 1 it is rounding
+    std::vector<double> now;    ///< scores with the current tau
+    std::vector<double> terms;  ///< magnitude of the terms of an example's scores
     std::vector<double> block;  ///< the new coefficients of one example
     std::vector<Way> ways;
     std::vector<double> matrix, slope, noise, direction, lengths;

@@ -1,4 +1,4 @@
-// The caller's arrays as rows: dense or CSR, float or double, 32- or 64-bit indices.
+// Readers of the caller's arrays: dense or CSR, float or double, 32- or 64-bit indices.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace aggro {
 
-/// An example that cannot be learned; the caller adds the number of its row.
+/// An example that cannot be learned; the caller adds its row number.
 struct BadExample : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -29,9 +29,9 @@ struct Matrix {
     const void* indices = nullptr;  ///< null for a dense matrix
     const void* starts = nullptr;   ///< where each sparse row begins
     bool wide_indices = false, wide_starts = false;
-    bool sound =
-        false;  ///< every row is known to name no feature twice, and none that is not there
-    bool rising = false;  ///< and to name them in rising order
+    /// Whether no row is known to repeat a feature or to contain one outside the matrix.
+    bool sound = false;
+    bool rising = false;  ///< and features are in increasing order in every row
 
     bool sparse() const { return indices != nullptr; }
     std::int64_t start(std::size_t i) const {
@@ -43,12 +43,12 @@ struct Matrix {
     }
 };
 
-/// A function that does nothing.
+/// A callback that does nothing.
 struct DoNothing {
     void operator()(std::size_t, std::size_t) const {}
 };
 
-/// Returns whether indices are strictly increasing and below `features`.
+/// Return whether indices are strictly increasing and below `features`.
 template <class Index>
 inline bool well_formed(const Index* indices, std::size_t size, std::size_t features) {
     if (size == 0) return true;
@@ -73,11 +73,11 @@ inline bool well_formed(const Index* indices, std::size_t size, std::size_t feat
     return rises && indices[0] >= 0 && static_cast<Size>(indices[size - 1]) < features;
 }
 
-/// Tests whether the features of a row are all different, in any order, with one bit for each
-/// feature; memory that is not touched is not allocated.
+/// Tests whether the features of a row are distinct, in any order, with one bit per feature. Memory
+/// that is not accessed is not allocated.
 class Distinct {
   public:
-    /// False also if an index lies outside of `features`.
+    /// Return false if an index is repeated or outside of `features`.
     template <class Index>
     bool operator()(const Index* indices, std::size_t size, std::size_t features) {
         if (!bits) bits.reset(static_cast<Word*>(std::calloc(features / 64 + 1, sizeof(Word))));
@@ -103,7 +103,7 @@ class Distinct {
     std::unique_ptr<Word[], Free> bits;
 };
 
-/// True if `fine(indices, size)` holds for every row of a sparse matrix.
+/// Return whether `fine(indices, size)` holds for every row of a sparse matrix.
 template <class Fine>
 inline bool each_row(const Matrix& x, Fine&& fine) {
     const auto look = [&](const auto* indices) {
@@ -117,7 +117,7 @@ inline bool each_row(const Matrix& x, Fine&& fine) {
                           : look(static_cast<const std::int32_t*>(x.indices));
 }
 
-/// Checks the indices of all rows once, so that readers need not check them again.
+/// Check the indices of all rows once, so that readers need not check them again.
 inline void inspect(Matrix& x) {
     const auto rises = [&](const auto* indices, std::size_t size) {
         return well_formed(indices, size, x.features);
@@ -130,12 +130,12 @@ inline void inspect(Matrix& x) {
     x.sound = x.rising || each_row(x, differ);
 }
 
-/// The order that a reader of sparse rows guarantees: linear models take features in any order,
-/// kernels that walk two rows side by side need them rising.
+/// The order of sparse rows that a reader guarantees. Linear models accept any order; kernels merge
+/// two rows and need increasing indices.
 enum class Order { any, rising };
 
-/// Reads the rows of a matrix as rows of T. What cannot be read in place (another precision or
-/// width of index, repeated indices, an order that matters) is converted in a buffer of one row.
+/// Reads the rows of a matrix as rows of T. Rows that cannot be read in place (other precision or
+/// index width, repeated indices, wrong order) are converted into a buffer of one row.
 template <class T, class Row, Order order = Order::any>
 class Reader {
   public:
@@ -145,8 +145,8 @@ class Reader {
           value_lines(lines_of(value_bytes)),
           index_lines(lines_of(index_bytes)) {}
 
-    /// Prefetches a row: as many cache lines as a row has on average, because the end of a loop
-    /// whose length varies from row to row is mispredicted.
+    /// Prefetch a row. The number of cache lines is that of an average row, because a loop whose
+    /// length varies from row to row would be mispredicted.
     [[gnu::always_inline]] void prefetch(std::size_t i) const {
         const std::size_t begin = place(i).begin;
         prefetch_lines(x.values, value_bytes, begin, value_lines);
@@ -188,7 +188,7 @@ class Reader {
         for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(bytes + 64 * i);
     }
 
-    /// Cache lines of the numbers of an average row.
+    /// Return the number of cache lines of an average row.
     std::size_t lines_of(std::size_t each) const {
         constexpr std::size_t line = 64, most = 64;
         const std::size_t size = x.stored() / std::max<std::size_t>(x.rows, 1);
@@ -234,8 +234,8 @@ class Reader {
                           std::to_string(x.features) + " features");
     }
 
-    /// True if the row can be read where it lies. Rows are like their neighbours: the check that
-    /// held for the last one is tried first.
+    /// Return whether the row can be read in place. Consecutive rows are usually alike, so the
+    /// check that succeeded for the previous row is tried first.
     [[gnu::always_inline]] bool in_place(const Index* indices, std::size_t size) {
         if (order == Order::any && unsorted) return (*distinct)(indices, size, x.features);
         if (well_formed(indices, size, x.features)) return true;
@@ -243,7 +243,7 @@ class Reader {
         return order == Order::any && (*distinct)(indices, size, x.features);
     }
 
-    /// Repeated indices are summed: counted apart, they would falsify the norm.
+    /// Repeated indices are summed, because separate entries would falsify the norm.
     [[gnu::noinline]] Row put_in_order(const T* values, const Index* indices, std::size_t size) {
         places.resize(size);
         for (std::size_t k = 0; k < size; ++k) {
@@ -268,15 +268,16 @@ class Reader {
     Matrix x;
     std::vector<T> converted, ordered_values;
     std::vector<Index> converted_indices, ordered_indices;
-    std::vector<std::pair<Index, std::size_t>> places;  ///< of the entries, by their index
-    bool unsorted = false;                              ///< some row was
-    std::shared_ptr<Distinct> distinct;                 ///< of all readers of one batch
+    /// positions of the entries, sorted by index
+    std::vector<std::pair<Index, std::size_t>> places;
+    bool unsorted = false;               ///< whether a row was not in order
+    std::shared_ptr<Distinct> distinct;  ///< shared by all readers of a batch
     std::size_t value_bytes = x.doubles ? 8 : 4, index_bytes = x.wide_indices ? 8 : 4;
     std::size_t value_lines, index_lines;
 };
 
-/// Calls `use(Row{})` with the type of this matrix' rows. Narrow indices are the default: a linear
-/// model has a line of memory for each feature, and fewer kinds of rows make a smaller core.
+/// Call `use(Row{})` with the row type of this matrix. Indices have 32 bits by default: a linear
+/// model has memory for each feature, and fewer row types make a smaller core.
 template <class T, class Index = std::int32_t, class Use>
 inline void with_row_type(const Matrix& x, Use&& use) {
     if (x.sparse())

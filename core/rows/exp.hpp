@@ -1,4 +1,4 @@
-// The exponential function on the widest vectors of the machine.
+// The exponential function of the widest vectors of the machine.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace aggro {
 
-/// The widest vectors of the machine this is compiled for.
+/// Size of the widest vectors of the target machine.
 #if defined(__AVX512F__)
 inline constexpr std::size_t wide_bytes = 64;
 #elif defined(__AVX__)
@@ -17,12 +17,12 @@ inline constexpr std::size_t wide_bytes = 16;
 inline constexpr std::size_t wide = wide_bytes / sizeof(double);
 using Wide = Vector<double, wide_bytes>;
 
-/// exp(x) for x <= 0: x = n ln 2 + r, a polynomial in r, then n into the exponent. Relative error
-/// below 1e-15 (1 + |x|), which is what an error of one unit in the last place of x does anyway.
+/// Return exp(x) for x <= 0: x = n ln 2 + r, a polynomial in r, and n as the exponent. The relative
+/// error is below 1e-15 (1 + |x|), like that of an error of one unit in the last place of x.
 inline Wide exp_of_negative(Wide x) {
     typedef std::int32_t Ints __attribute__((vector_size(wide * sizeof(std::int32_t))));
     typedef std::int64_t Longs __attribute__((vector_size(wide_bytes)));
-    const Wide floor = Wide{} - 708.0;  // below, the result is no normal number: 0
+    const Wide floor = Wide{} - 708.0;  // below, the result is subnormal and set to 0
     const Longs alive = x > floor;
     const Wide y = alive ? x : floor;
     const Ints n = __builtin_convertvector(y * 1.4426950408889634 - 0.5, Ints);

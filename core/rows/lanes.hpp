@@ -1,5 +1,6 @@
-// The loops over features for several outputs. Weights are feature-major, one block of outputs per
-// feature (the lanes of SIMD vectors), so that a row's non-zeros are walked once for all outputs.
+// Loops over features for several outputs. Weights are feature-major with one block of outputs per
+// feature (the lanes of SIMD vectors), so that a pass over the non-zeros of a row serves all
+// outputs.
 #pragma once
 #include <type_traits>
 
@@ -14,8 +15,8 @@ inline constexpr std::size_t tile_bytes = 256;
 inline constexpr std::size_t tile_bytes = 128;
 #endif
 
-/// Calls `tile(integral constants: bytes, vectors; offset)` over all `lanes` of a block, few
-/// vectors at a time so that their accumulators stay in registers.
+/// Call `tile(integral constants: bytes, vectors; offset)` for all `lanes` of a block, a few
+/// vectors at a time, so that their accumulators stay in registers.
 template <class T, class Tile>
 inline void for_each_tile(std::size_t lanes, Tile&& tile) {
     using Size = std::size_t;
@@ -41,13 +42,13 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
             return use.template operator()<64, 3>(at);
         case 7:
             return use.template operator()<32, 7>(at);
-        default:  // a block of one lane, which is not padded
+        default:  // a block with one lane is not padded
             if (lanes == 1) use.template operator()<sizeof(T), 1>(0);
     }
 }
 
-// Each tile copies the row and the addresses it needs: held in registers, they cannot be what a
-// store to the weights changes, so the loop need not read them again.
+// Each tile copies the row and addresses into locals: the compiler then knows that stores to the
+// weights cannot change them, and does not reload them in the loop.
 
 /// out[l] = sum over the row of x_j * block_j[l], for all lanes.
 template <class T, class Row>
@@ -57,8 +58,9 @@ inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::siz
         const Row row = x;
         const T* const first = block + at;
         const std::size_t step = stride;
-        constexpr std::size_t chains = 2;  // to hide latency; two can be added in one order only,
-                                           // so a product is the same whatever tile it is in
+        // Several chains hide latency. Two can be added in only one order, so the result is the
+        // same for all tiles.
+        constexpr std::size_t chains = 2;
         Vector<T, B> acc[chains][V] = {};
         const auto take = [&](std::size_t k, Vector<T, B>* sums) __attribute__((always_inline)) {
             const T* w = first + row.feature(k) * step;
@@ -76,7 +78,8 @@ inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::siz
     });
 }
 
-/// out[l] = sum over the row of x_j^2 * block_j[l]: the row's squared length in a diagonal metric.
+/// out[l] = sum over the row of x_j^2 * block_j[l]: the squared length of the row in a diagonal
+/// metric.
 template <class T, class Row>
 inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes,
                          T* out) {
@@ -114,7 +117,7 @@ inline void add_lanes(const Row& x, T* block, std::size_t stride, std::size_t la
     });
 }
 
-/// target_j[l] += x_j * variance_j[l] * coef[l]: the same step in a diagonal metric.
+/// target_j[l] += x_j * variance_j[l] * coef[l], for all lanes: a step in a diagonal metric.
 template <class T, class Row>
 inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride, const T* variance,
                              std::size_t stride, std::size_t lanes, const T* coef) {
@@ -137,8 +140,9 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
     });
 }
 
-/// The precision 1/variance_j[l] grows by kappa[l] * x_j^2, after fade[l] of what it was above one.
-/// Variance and square meet first: a variance that is no more stays zero, however large kappa is.
+/// Let the precision 1/variance_j[l] grow by kappa[l] * x_j^2, after multiplying its excess over
+/// one by fade[l]. The variance is multiplied by the square first, so that a variance of zero stays
+/// zero for any kappa.
 template <class T, class Row>
 inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes,
                          const T* kappa, const T* fade, bool root) {

@@ -1,4 +1,4 @@
-// The loops over features for one output.
+// Loops over features for a single output.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace aggro {
 
-/// Some numbers side by side, of which one is no vector.
+/// `width` numbers: a vector, or a scalar if there is only one.
 template <class T, std::size_t width>
 struct NumbersOf : VectorOf<T, width * sizeof(T)> {
     using type = Vector<T, width * sizeof(T)>;
@@ -23,8 +23,8 @@ struct NumbersOf<T, 1> {
     static void store(T* p, T v) { *p = v; }
 };
 
-/// The numbers that are kept of a feature, side by side: its weight, the shift of its mean and its
-/// variance; three take the room of four.
+/// The numbers stored per feature: its weight, the shift of its mean and its variance. Three
+/// numbers are padded to four.
 template <class T, bool shift, bool variance>
 struct Cell {
     using Value = T;
@@ -33,7 +33,7 @@ struct Cell {
     using Numbers = typename NumbersOf<T, width>::type;
 
     static Numbers read(const T* cell) { return NumbersOf<T, width>::load(cell); }
-    /// What each is multiplied by where the row has the value v.
+    /// Return the factor of each number for a feature value v.
     static Numbers factors(T v) {
         if constexpr (width == 4)
             return Numbers{v, v, v * v, 0};
@@ -44,15 +44,15 @@ struct Cell {
     }
 };
 
-/// What one walk over a row and its cells finds: the sums of their numbers times their factors, and
-/// ||x||^2.
+/// The result of one pass over a row and its cells: the sums of the numbers times their factors,
+/// and ||x||^2.
 template <class Kind>
 struct Products {
     typename Kind::Numbers sums{};
     typename Kind::Value squared = 0;
 };
 
-/// Each number of a vector twice.
+/// Repeat each number of a vector twice.
 template <class T, std::size_t bytes>
 [[gnu::always_inline]] inline Vector<T, 2 * bytes> doubled(Vector<T, bytes> v) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
@@ -60,10 +60,9 @@ template <class T, std::size_t bytes>
     }(std::make_index_sequence<2 * bytes / sizeof(T)>());
 }
 
-/// Calls block(k, values, chain) for every `width` of the values, in as many chains of sums as hide
-/// their latency. The last block overlaps the one before, and is a copy in which what was counted
-/// already is masked out: a loop over the rest would cost more than all of it. There must be at
-/// least `width` values.
+/// Call block(k, values, chain) for blocks of `width` values, with enough chains of sums to hide
+/// their latency. The last block overlaps the previous one and is a copy with the counted values
+/// set to zero, which is faster than a scalar loop. There must be at least `width` values.
 template <std::size_t width, std::size_t chains, class T, class Block>
 [[gnu::always_inline]] inline void each_block(const T* values, std::size_t size, Block&& block) {
     constexpr std::size_t bytes = width * sizeof(T);
@@ -79,8 +78,8 @@ template <std::size_t width, std::size_t chains, class T, class Block>
     block(last, static_cast<const T*>(rest), chains - 1);
 }
 
-/// The values of a short row, and zeros up to a whole block. Loops over a few values would be
-/// compiled differently for each kind of cell, and round differently.
+/// The values of a short row, padded with zeros to a whole block. Scalar loops would be compiled
+/// differently for each kind of cell and round differently.
 template <std::size_t width, class T>
 struct Padded {
     alignas(64) T values[width] = {};
@@ -88,7 +87,7 @@ struct Padded {
     Padded(const T* from, std::size_t size) { std::copy_n(from, size, values); }
 };
 
-/// Cells anywhere are read one by one: a hardware gather is slower.
+/// Cells at arbitrary positions are read one by one, because hardware gathers are slower.
 template <class Kind, class Row>
 inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* cells) {
     using T = typename Kind::Value;
@@ -116,7 +115,7 @@ inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* ce
     return {(sums[0] + sums[2]) + (sums[1] + sums[3]), sum<T, bytes>(squares)};
 }
 
-/// Weights, or pairs of them with their shift, that lie in the order of the values.
+/// Products with weights, or pairs of weight and shift, in the order of the values.
 template <std::size_t width, class Kind>
 [[gnu::always_inline]] inline Products<Kind> block_products(const DenseRow<typename Kind::Value>& x,
                                                             const typename Kind::Value* cells) {
@@ -145,7 +144,7 @@ template <std::size_t width, class Kind>
         return {sum<T, bytes>(all), squared};
 }
 
-/// Reads a row and its cells in one walk.
+/// Read a row and its cells in one pass.
 template <class Kind, class Row>
 inline Products<Kind> products(const Row& x, const typename Kind::Value* cells) {
     if constexpr (Row::dense && (Kind::width == 1 || Kind::pair)) {
@@ -179,7 +178,7 @@ inline typename Row::Value squared_length(const Row& x) {
     return sum<T, bytes>(squares);
 }
 
-/// cell_j += x_j * coef: one number for each of a cell.
+/// cell_j += x_j * coef, for each number of a cell.
 template <std::size_t width, class Row>
 inline void add_to_cells(const Row& x, typename Row::Value* cells,
                          const typename Row::Value* coef) {
@@ -207,8 +206,8 @@ inline void add_to_cells(const Row& x, typename Row::Value* cells,
     }
 }
 
-/// cell_j += x_j * variance_j * coef: the same step in a diagonal metric. The variance lies behind
-/// the numbers that move, one or two of them.
+/// cell_j += x_j * variance_j * coef: a step in a diagonal metric. The variance is stored after the
+/// one or two numbers that move.
 template <std::size_t moving, class Row>
 inline void add_scaled_to_cells(const Row& x, typename Row::Value* cells,
                                 const typename Row::Value* coef) {
@@ -222,7 +221,8 @@ inline void add_scaled_to_cells(const Row& x, typename Row::Value* cells,
     }
 }
 
-/// sum |x_j block_j[lane]|: how large the terms of a product are, for its rounding error.
+/// Return sum |x_j block_j[output]|, the magnitude of the terms of a product, for its rounding
+/// error.
 template <class T, class Row>
 inline double reach_of(const Row& x, const T* lane, std::size_t stride) {
     double total = 0;
@@ -232,8 +232,8 @@ inline double reach_of(const Row& x, const T* lane, std::size_t stride) {
     return total;
 }
 
-/// sum_j += x_j * coef in double precision, of which `rest` holds what a float leaves out: however
-/// many terms come, the sum stays as exact as a float can be.
+/// sum_j += x_j * coef in double precision; `rest` stores the part that a float loses, so that the
+/// sum stays accurate for any number of terms.
 template <class Row>
 inline void add_exactly(const Row& x, float* sum, std::size_t stride, float* rest,
                         std::size_t rest_stride, double coef) {

@@ -1,11 +1,11 @@
-// One example as the core sees it: values, and the features they belong to.
+// One example: its values and their features.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace aggro {
 
-/// Every feature in order.
+/// A dense row: all features in order.
 template <class T>
 struct DenseRow {
     using Value = T;
@@ -17,7 +17,7 @@ struct DenseRow {
     std::size_t feature(std::size_t k) const { return k; }
 };
 
-/// The features named by `indices`, each at most once; all others are zero.
+/// A sparse row: the features in `indices`, each at most once; all others are zero.
 template <class T, class I>
 struct SparseRow {
     using Value = T;

@@ -1,4 +1,4 @@
-// Vectors of the machine, and how blocks of lanes are padded to whole ones.
+// SIMD vectors, and the padding of blocks to whole vectors.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace aggro {
 
-/// A SIMD vector of `Bytes` bytes of T; the compiler lowers it to what the machine has.
+/// A SIMD vector of `Bytes` bytes of T; the compiler maps it to the registers of the machine.
 template <class T, std::size_t Bytes>
 struct VectorOf {
     typedef T type __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
@@ -24,7 +24,7 @@ template <class T, std::size_t Bytes>
 inline void store(T* p, Vector<T, Bytes> v) {
     *reinterpret_cast<Vector<T, Bytes>*>(p) = v;
 }
-/// The lower (0) or upper (1) half of a vector.
+/// Return the lower (0) or upper (1) half of a vector.
 template <std::size_t half, class T, std::size_t Bytes>
 [[gnu::always_inline]] inline Vector<T, Bytes / 2> half_of(Vector<T, Bytes> v) {
     constexpr std::size_t count = Bytes / sizeof(T) / 2;
@@ -33,7 +33,7 @@ template <std::size_t half, class T, std::size_t Bytes>
     }(std::make_index_sequence<count>());
 }
 
-/// A vector folded, half on half, until `count` numbers are left.
+/// Add the halves of a vector repeatedly, until `count` numbers are left.
 template <std::size_t count, class T, std::size_t Bytes>
 [[gnu::always_inline]] inline Vector<T, count * sizeof(T)> folded(Vector<T, Bytes> v) {
     if constexpr (Bytes == count * sizeof(T))
@@ -42,14 +42,14 @@ template <std::size_t count, class T, std::size_t Bytes>
         return folded<count, T, Bytes / 2>(half_of<0, T, Bytes>(v) + half_of<1, T, Bytes>(v));
 }
 
-/// The sum of the numbers of a vector, in a fixed order and few steps.
+/// Return the sum of the numbers of a vector, in a fixed order.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline T sum(Vector<T, Bytes> v) {
     const auto two = folded<2, T, Bytes>(v);
     return two[0] + two[1];
 }
 
-/// The sum of a[k] * b[k].
+/// Return the sum of a[k] * b[k].
 template <class T>
 inline T dot(const T* a, const T* b, std::size_t size) {
     constexpr std::size_t bytes = 64, width = bytes / sizeof(T), chains = 4;
@@ -64,7 +64,7 @@ inline T dot(const T* a, const T* b, std::size_t size) {
     return total;
 }
 
-/// True if a bit of the vector is set.
+/// Return whether a bit of the vector is set.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline bool any_bit(Vector<T, Bytes> v) {
     using Word = std::uint64_t;
@@ -76,8 +76,8 @@ template <class T, std::size_t Bytes>
                                         half_of<1, Word, Bytes>(words));
 }
 
-/// Rounds a part of a sum or product on its own. Compilers may fuse a product with a sum, and do so
-/// differently in tiles of different width: without this an output would not learn the same in all.
+/// Round a part of a sum or product separately. Compilers may fuse products and sums, differently
+/// in tiles of different width; without this barrier an output would learn differently in each.
 template <class V>
 [[gnu::always_inline]] inline V together(V part) {
 #if defined(__clang__)
@@ -89,15 +89,15 @@ template <class V>
 #endif
 }
 
-/// Before a loop over lanes: they are independent, so no check for overlap need precede its
-/// vectors.
+/// Marks a loop over independent lanes, so that the compiler vectorises it without checks for
+/// overlap.
 #if defined(__clang__)
 #define AGGRO_LANES _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define AGGRO_LANES _Pragma("GCC ivdep")
 #endif
 
-/// How many values one feature's block of `lanes` outputs takes, padded to whole vectors.
+/// Return the number of values of a feature's block for `lanes` outputs, padded to whole vectors.
 template <class T>
 constexpr std::size_t padded(std::size_t lanes) {
     if (lanes <= 1) return lanes;
@@ -105,8 +105,8 @@ constexpr std::size_t padded(std::size_t lanes) {
     return (bytes + unit - 1) / unit * unit / sizeof(T);
 }
 
-/// Ones for the last `rest` entries of a block that overlaps the one before, else zeros: what was
-/// counted already is masked out, for a loop over the rest would cost more than all of it.
+/// Return ones for the last `rest` entries of a block that overlaps the previous one, else zeros.
+/// Masking the counted values is faster than a scalar loop over the rest.
 template <class T, std::size_t width>
 inline const T* uncounted(std::size_t rest) {
     static constexpr auto mask = [] {
