@@ -1,4 +1,4 @@
-"""C="auto": the lane that leads, chosen only by examples judged before they were learned."""
+"""C="auto": the candidate with the lowest progressive error predicts."""
 
 import pickle
 
@@ -23,10 +23,10 @@ def stream(name="cancer", seed=0):
 def test_auto_is_near_the_best_fixed_C_at_any_scale(metric, scale):
     X, y = stream("digits")
     auto = aggro.PassiveAggressiveClassifier(C="auto", metric=metric).partial_fit(X * scale, y)
-    best = min(lane["mistakes"] for lane in auto.candidates_)
+    best = min(candidate["mistakes"] for candidate in auto.candidates_)
     assert auto.n_mistakes_ <= best + 0.02 * len(y)
-    assert auto.C_ in [lane["C"] for lane in auto.candidates_]
-    assert sum(lane["chosen"] for lane in auto.candidates_) == 1
+    assert auto.C_ in [candidate["C"] for candidate in auto.candidates_]
+    assert sum(candidate["chosen"] for candidate in auto.candidates_) == 1
 
 
 def test_the_best_candidate_is_the_same_model_learned_alone():
@@ -37,16 +37,20 @@ def test_the_best_candidate_is_the_same_model_learned_alone():
     assert_array_equal(auto.predict(X), alone.predict(X))
 
 
-def test_a_c_that_was_given_never_moves():
+def test_a_given_C_never_changes():
     X, y = stream("digits")
     fixed = aggro.PassiveAggressiveClassifier(C=0.1, metric="auto")
     for _ in range(3):
         fixed.partial_fit(X, y)
-    assert {lane["C"] for lane in fixed.candidates_} == {0.1}
-    assert {lane["metric"] for lane in fixed.candidates_} <= {"euclidean", "diagonal", "adagrad"}
+    assert {candidate["C"] for candidate in fixed.candidates_} == {0.1}
+    assert {candidate["metric"] for candidate in fixed.candidates_} <= {
+        "euclidean",
+        "diagonal",
+        "adagrad",
+    }
 
 
-def test_fit_chooses_in_the_first_pass():
+def test_fit_selects_C_in_the_first_pass():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(
         C="auto", metric="diagonal", max_iter=4, tol=None, shuffle=False
@@ -56,10 +60,10 @@ def test_fit_chooses_in_the_first_pass():
     assert model.score(X, y) > 0.9
 
 
-def test_regression_follows_the_least_error():
+def test_regressors_choose_the_candidate_of_the_lowest_error():
     X, y = load_diabetes(return_X_y=True)
     model = aggro.PassiveAggressiveRegressor(C="auto", metric="diagonal").partial_fit(X, y)
-    least = min(model.candidates_, key=lambda lane: lane["recent_loss"])
+    least = min(model.candidates_, key=lambda candidate: candidate["recent_loss"])
     assert least["chosen"]
 
 
@@ -72,11 +76,11 @@ def test_the_grid_moves_when_its_edge_is_best():
     before = None
     for start in range(0, 6000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])
-        before = before or max(lane["C"] for lane in model.candidates_)
-    assert max(lane["C"] for lane in model.candidates_) > before
+        before = before or max(candidate["C"] for candidate in model.candidates_)
+    assert max(candidate["C"] for candidate in model.candidates_) > before
 
 
-def test_classes_may_appear_in_the_middle():
+def test_classes_may_appear_during_selection():
     X, y = stream("digits")
     model = aggro.PassiveAggressiveClassifier(C="auto", metric="diagonal", average="auto")
     for start in range(0, len(y), 150):
@@ -85,18 +89,18 @@ def test_classes_may_appear_in_the_middle():
     assert model.score(X, y) > 0.8
 
 
-def test_pickle_and_a_rejected_row_change_nothing():
+def test_pickling_and_a_rejected_row_leave_the_selection_unchanged():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X[:300], y[:300])
-    twin = pickle.loads(pickle.dumps(model))
+    copy = pickle.loads(pickle.dumps(model))
     bad = X[300:].copy()
     bad[100, 3] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(bad, y[300:])
-    for one in (model, twin):
+    for one in (model, copy):
         one.partial_fit(X[300:], y[300:])
-    assert_array_equal(model.coef_, twin.coef_)
-    assert model.n_mistakes_ == twin.n_mistakes_ and model.C_ == twin.C_
+    assert_array_equal(model.coef_, copy.coef_)
+    assert model.n_mistakes_ == copy.n_mistakes_ and model.C_ == copy.C_
 
 
 def test_nothing_is_selected_if_C_is_a_number():
@@ -111,8 +115,10 @@ def test_selection_after_fit_continues_from_the_first_pass():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(C="auto", max_iter=3, tol=None, shuffle=False)
     model.fit(X, y)
-    chosen, mistakes = model.C_, [lane["mistakes"] for lane in model.candidates_]
+    chosen, mistakes = model.C_, [candidate["mistakes"] for candidate in model.candidates_]
     once = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
-    assert chosen == once.C_ and mistakes == [lane["mistakes"] for lane in once.candidates_]
+    assert chosen == once.C_ and mistakes == [
+        candidate["mistakes"] for candidate in once.candidates_
+    ]
     model.partial_fit(X[:50], y[:50])
-    assert [lane["mistakes"] for lane in model.candidates_] != mistakes
+    assert [candidate["mistakes"] for candidate in model.candidates_] != mistakes

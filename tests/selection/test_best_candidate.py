@@ -1,4 +1,4 @@
-"""The mistakes of a race are those that ``predict`` makes, whoever leads at the time."""
+"""The mistakes of a model selection are those of ``predict`` at each example."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from aggro import ConfidenceWeightedClassifier, PassiveAggressiveClassifier
     ids=["C and metric", "metric", "reservoir"],
 )
 def test_mistakes_are_those_of_predict_at_every_example(make, seed):
-    """Between two looks other learners may have the better record, and do not predict yet."""
+    """A candidate that becomes better predicts only from the next checkpoint on."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 8)) * 3.0 ** rng.integers(-2, 3, 8)
     y = (X @ rng.normal(size=8) + 4 * rng.normal(size=400) > 0).astype(int) + (X[:, 0] > 1)

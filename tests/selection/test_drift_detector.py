@@ -173,7 +173,7 @@ def test_bursts_of_wrong_labels_stop_restarting_the_selection():
 
 @pytest.mark.parametrize("generator", [binary, normal])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_abrupt_drift_restarts_at_the_next_test_however_calls_are_cut(generator, dtype, tmp_path):
+def test_restarts_after_abrupt_drift_are_chunk_invariant(generator, dtype, tmp_path):
     X, y = generator(1, 8 * BLOCK)
     later = 5 * BLOCK - 500
     y[later:] = 1 - y[later:] if generator is binary else -y[later:]

@@ -1,4 +1,4 @@
-"""keep_best(): the best candidate alone; which parameters may change during selection."""
+"""keep_best() and changes of parameters during model selection."""
 
 import pickle
 
@@ -15,7 +15,7 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
-from aggro.selection import ensemble as joint
+from aggro.selection import ensemble as ensemble
 
 AXES = [
     {},
@@ -40,22 +40,22 @@ def test_keep_best_does_not_change_predictions(load, axes, tmp_path):
     X, y = data(load)
     model = PassiveAggressiveClassifier(C="auto", random_state=0, **axes)
     model.partial_fit(X[:400], y[:400])
-    chosen = next(lane for lane in model.candidates_ if lane["chosen"])
-    joint.weight(model._learner.learners, predict=False)  # as it is after more examples
-    coef, intercept, said = model.coef_.copy(), model.intercept_, model.decision_function(X)
+    chosen = next(candidate for candidate in model.candidates_ if candidate["chosen"])
+    ensemble.weight(model._learner.learners, predict=False)  # as it is after more examples
+    coef, intercept, predicted = model.coef_.copy(), model.intercept_, model.decision_function(X)
     updates, loss = model.n_updates_, model.cumulative_loss_
     assert model.keep_best() is model
     assert np.array_equal(model.coef_, coef) and np.array_equal(model.intercept_, intercept)
-    # A single output is summed in another order than one of many.
-    exact = 0 if said.ndim > 1 or axes.get("class_mean") else 1e-13
+    # The core sums a single output in another order than several ones.
+    exact = 0 if predicted.ndim > 1 or axes.get("class_mean") else 1e-13
     np.testing.assert_allclose(
-        model.decision_function(X), said, rtol=0, atol=exact * abs(said).max()
+        model.decision_function(X), predicted, rtol=0, atol=exact * abs(predicted).max()
     )
     assert (model.n_updates_, model.cumulative_loss_) == (updates, loss)
     assert model.n_mistakes_ == chosen["mistakes"] and model.t_ == 401
     for name in ("C", "metric", "scale"):
         assert getattr(model, name) == chosen[name]
-    assert model.average == axes.get("average", "auto")  # which is no matter of the race
+    assert model.average == axes.get("average", "auto")  # averaging is not a candidate's setting
     assert chosen["C"] == model.C_
     with pytest.raises(AttributeError, match="auto"):
         _ = model.candidates_
@@ -74,34 +74,34 @@ def test_keep_best_does_not_change_predictions(load, axes, tmp_path):
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
 def test_learning_after_keep_best_equals_the_candidate_alone(metric, make):
     X, y = data(load_breast_cancer)
-    race = PassiveAggressiveClassifier(C="auto", metric=metric)
-    race.partial_fit(make(X[:300]), y[:300]).keep_best()
-    alone = PassiveAggressiveClassifier(C=race.C_, metric=metric).partial_fit(
+    selecting = PassiveAggressiveClassifier(C="auto", metric=metric)
+    selecting.partial_fit(make(X[:300]), y[:300]).keep_best()
+    alone = PassiveAggressiveClassifier(C=selecting.C_, metric=metric).partial_fit(
         make(X[:300]), y[:300]
     )
-    for model in (race, alone):
+    for model in (selecting, alone):
         model.partial_fit(make(X[300:]), y[300:])
-    assert_close(race.coef_, alone.coef_, rtol=1e-8)
-    assert race.n_mistakes_ == alone.n_mistakes_
+    assert_close(selecting.coef_, alone.coef_, rtol=1e-8)
+    assert selecting.n_mistakes_ == alone.n_mistakes_
 
 
-def test_a_file_of_the_best_candidate_alone_is_small(tmp_path):
+def test_keep_best_makes_model_files_small(tmp_path):
     X = sp.random(50, 5000, 0.01, format="csr", random_state=0)
     y = np.arange(50) % 2
     model = PassiveAggressiveClassifier(C="auto", metric="auto", average="auto").partial_fit(X, y)
     aggro.save(model, tmp_path / "race.aggro")
-    race = len(pickle.dumps(model)), (tmp_path / "race.aggro").stat().st_size
+    selecting = len(pickle.dumps(model)), (tmp_path / "race.aggro").stat().st_size
     model.keep_best()
     aggro.save(model, tmp_path / "model.aggro")
     alone = len(pickle.dumps(model)), (tmp_path / "model.aggro").stat().st_size
-    assert alone[0] * 20 < race[0] and alone[1] * 20 < race[1]
+    assert alone[0] * 20 < selecting[0] and alone[1] * 20 < selecting[1]
 
 
 def test_regressors_keep_the_best_candidate():
     X, y = data(load_diabetes)
     model = PassiveAggressiveRegressor(C="auto", scale="auto").partial_fit(X, y)
-    said = model.predict(X)
-    assert_close(model.keep_best().predict(X), said, rtol=1e-12)
+    predicted = model.predict(X)
+    assert_close(model.keep_best().predict(X), predicted, rtol=1e-12)
     assert model.scale != "auto"
     fixed = PassiveAggressiveRegressor(C=0.1).partial_fit(X, y)
     assert fixed.keep_best() is fixed and fixed.C == 0.1
@@ -125,10 +125,10 @@ def test_keep_best_before_the_first_example_raises():
 def test_streams_keep_the_best_candidate(load, params, tmp_path):
     X, y = data(load)
     rows = [{f"f{j}": v for j, v in enumerate(row)} for row in X[:301].tolist()]
-    model, twin = (StreamClassifier("SPA-I", C="auto", **params) for _ in "ab")
+    model, other = (StreamClassifier("SPA-I", C="auto", **params) for _ in "ab")
     for x, label in zip(rows[:201], y.tolist(), strict=False):
         model.learn_one(x, label)
-        twin.learn_one(x, label)
+        other.learn_one(x, label)
     before = model.coef_, model.intercept_, [model.predict_one(x) for x in rows]
     chosen, size = model.C_, model._raw_memory_usage
     model.keep_best()
@@ -141,12 +141,12 @@ def test_streams_keep_the_best_candidate(load, params, tmp_path):
     aggro.save(model, tmp_path / "stream.aggro")
     copies = [aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(model))]
     for x, label in zip(rows[201:], y[201:].tolist(), strict=False):
-        for one in (model, twin, *copies):
+        for one in (model, other, *copies):
             one.learn_one(x, label)
     for copy in copies:
         assert copy.coef_ == model.coef_
-    lane = next(i for i, lane in enumerate(twin.candidates_) if lane["C"] == chosen)
-    weights = twin._selection.learner.learners[0].coef(lane)
+    candidate = next(i for i, candidate in enumerate(other.candidates_) if candidate["C"] == chosen)
+    weights = other._selection.learner.learners[0].coef(candidate)
     mine = np.array([list(column.values()) for column in model.coef_.values()])
     assert_close(mine, weights, rtol=1e-9)
 
@@ -155,12 +155,12 @@ def test_regression_streams_keep_the_best_candidate():
     model = StreamRegressor("PAR-I", C="auto", epsilon=0.0)
     for i in range(100):
         model.learn_one({"x": float(i % 7)}, 3.0 * (i % 7))
-    said = model.predict_one({"x": 2.5})
+    predicted = model.predict_one({"x": 2.5})
     model.keep_best()
-    assert model.predict_one({"x": 2.5}) == pytest.approx(said, rel=1e-12)
+    assert model.predict_one({"x": 2.5}) == pytest.approx(predicted, rel=1e-12)
 
 
-# -- parameters in the middle of a race --------------------------------------------------------
+# -- parameters during selection ---------------------------------------------------------------
 
 GIVEN = {"C": 0.5, "metric": "diagonal", "scale": "online"}
 
@@ -176,7 +176,7 @@ def test_parameters_that_would_end_selection_raise(kind, name):
     with pytest.raises(ValueError, match=r"keep_best\(\)"):
         model.set_params(warm_start=True).fit(X, y)
     assert pickle.dumps(model._learner) == before
-    model.set_params(**{name: "auto"}).partial_fit(X[100:], y[100:])  # it goes on
+    model.set_params(**{name: "auto"}).partial_fit(X[100:], y[100:])  # selection continues
     model.keep_best()
     if name == "C":
         model.set_params(C=0.5).partial_fit(X[:50], y[:50])
@@ -206,7 +206,7 @@ def test_auto_after_the_first_example_raises(kind, name, tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"class_mean": 0.5}, {"queue": 4}, {"fit_intercept": False}])
-def test_parameters_that_do_not_fit_a_selection_change_nothing(change, tmp_path):
+def test_rejected_parameters_leave_the_selection_unchanged(change, tmp_path):
     X, y = data(load_breast_cancer)
     model = PassiveAggressiveClassifier(C="auto", average="auto").partial_fit(X[:100], y[:100])
     was = {name: getattr(model, name) for name in change}
@@ -214,16 +214,18 @@ def test_parameters_that_do_not_fit_a_selection_change_nothing(change, tmp_path)
         model.set_params(**change).partial_fit(X, y)
     model.set_params(**was)
     aggro.save(model, tmp_path / "model.aggro")
-    twin = aggro.load(tmp_path / "model.aggro")
-    for one in (model, twin):
+    other = aggro.load(tmp_path / "model.aggro")
+    for one in (model, other):
         one.partial_fit(X[100:], y[100:])
-    assert model.candidates_ == twin.candidates_
+    assert model.candidates_ == other.candidates_
 
 
 def test_other_parameters_reach_every_candidate():
     X, y = (part[:100] for part in data(load_diabetes))
     model = PassiveAggressiveRegressor(C="auto", metric="auto", epsilon=0.1).partial_fit(X, y)
     model.set_params(epsilon=5.0).partial_fit(X, y)
-    lanes = [lane for learner in model._learner.learners for lane in learner.all_settings]
-    assert {lane.epsilon for lane in lanes} == {5.0}
-    assert len({(lane.metric, lane.C) for lane in lanes}) == 39
+    candidates = [
+        candidate for learner in model._learner.learners for candidate in learner.all_settings
+    ]
+    assert {candidate.epsilon for candidate in candidates} == {5.0}
+    assert len({(candidate.metric, candidate.C) for candidate in candidates}) == 39

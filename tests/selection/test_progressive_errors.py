@@ -1,4 +1,4 @@
-"""n_mistakes_ is the error of what predicts, before each example is learned."""
+"""n_mistakes_ counts the wrong predictions made before each example is learned."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ AXES = [
 
 
 def wrong(learner, scores, y):
-    """Whether the prediction of each row is wrong."""
+    """Return for each row whether its prediction is wrong."""
     if learner.settings.task == "binary":
         return (scores[:, 0] > 0) != (y == 1)
     if learner.settings.task == "multiclass":
@@ -32,8 +32,7 @@ def wrong(learner, scores, y):
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("case", ["binary", "support", "ovr", "multilabel"])
-def test_mistakes_are_those_of_the_predictor(case, average, axes):
-    """Test, then train: counted by hand, and by the learner in one call."""
+def test_mistakes_equal_a_manual_test_then_train_loop(case, average, axes):
     task, outputs, multiclass = CASES[case]
     settings = Settings(task=task, multiclass=multiclass, average=average, **axes)
     X, y = make_problem(task, outputs, np.random.default_rng(5), 120, 6, noise=1.5)
@@ -42,7 +41,7 @@ def test_mistakes_are_those_of_the_predictor(case, average, axes):
     mistakes = 0
     for k in range(0, len(y), size):
         rows = X[k : k + size]
-        if settings.scale == "online":  # a row counts before it is scaled, and judged so
+        if settings.scale == "online":  # the scales include the row that is predicted
             seen = X[: k + 1]
             rms = np.sqrt((seen**2).sum(axis=0) / np.maximum((seen != 0).sum(axis=0), 1))
             weights = by_hand.model.state()
@@ -60,24 +59,24 @@ def test_mistakes_are_those_of_the_predictor(case, average, axes):
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("case", ["binary", "support", "ovr"])
-def test_alone_as_with_neighbours(case, average, axes):
+def test_mistakes_of_a_candidate_equal_those_of_the_model_alone(case, average, axes):
     task, outputs, multiclass = CASES[case]
     classes = 2 if case == "binary" else outputs
     X, y = make_problem(task, outputs, np.random.default_rng(6), 200, 6, noise=1.5)
     common = {"task": task, "multiclass": multiclass, "average": average, **axes}
-    prices = (0.01, 0.1, 1.0)
-    together = Learner([Settings(C=C, **common) for C in prices], 6, classes)
+    grid = (0.01, 0.1, 1.0)
+    together = Learner([Settings(C=C, **common) for C in grid], 6, classes)
     train(together, X, y)
-    for place, C in enumerate(prices):
+    for place, C in enumerate(grid):
         alone = train(Learner(Settings(C=C, **common), 6, classes), X, y)
         if average == "reservoir":
-            continue  # its neighbours draw from the same random numbers
+            continue  # all candidates share one random number generator
         assert together.progress_of(place).mistakes == alone.progress.mistakes
         assert together.progress_of(place).loss == pytest.approx(alone.progress.loss, rel=1e-9)
 
 
 @pytest.mark.parametrize("average", [False, True, 25])
-def test_threads_see_the_same(average):
+def test_mistakes_do_not_depend_on_threads(average):
     X, y = make_problem("multilabel", 64, np.random.default_rng(2), 400, 40, noise=1.5)
     settings = Settings(task="multilabel", average=average)
     one, two = (Learner(settings, 40, 64) for _ in range(2))
@@ -88,7 +87,7 @@ def test_threads_see_the_same(average):
 
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("axes", [{}, {"class_mean": 0.2}, {"metric": "full"}], ids=str)
-def test_streams_count_what_they_predict(average, axes):
+def test_streams_count_the_mistakes_of_predict_one(average, axes):
     X, y = make_problem("binary", 1, np.random.default_rng(8), 150, 4, noise=1.5)
     stream = aggro.StreamClassifier("SPA-I", average=average, **axes)
     rows = [{str(j): v for j, v in enumerate(x)} for x in X]
@@ -104,7 +103,7 @@ def test_streams_count_what_they_predict(average, axes):
 
 @pytest.mark.parametrize("params", [{}, {"batch_size": 3}, {"multiclass": "ovr"}], ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_kernels_too(params, classes):
+def test_kernel_learners_count_the_mistakes_of_predict(params, classes):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((90, 3)), rng.integers(0, classes, 90)
     size = params.get("batch_size", 1)
@@ -124,7 +123,7 @@ def test_kernels_too(params, classes):
     assert whole.cumulative_loss_ == pytest.approx(last.cumulative_loss_)
 
 
-def test_a_sweep_shows_what_a_model_shows():
+def test_a_sweep_reports_the_mistakes_of_each_model():
     X, y = make_problem("binary", 1, np.random.default_rng(9), 300, 6, noise=2.0)
     swept = aggro.sweep(X, y, C=[0.01, 1.0], average=[False, True])
     for row in swept.rows:
@@ -134,7 +133,7 @@ def test_a_sweep_shows_what_a_model_shows():
 
 @pytest.mark.parametrize("multiclass", ["support", "top", "predicted", "ovr"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_mistakes_are_counted_alike_for_any_constraint(multiclass, classes):
+def test_mistakes_are_those_of_predict_for_every_multiclass_constraint(multiclass, classes):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 4))
     y = rng.integers(classes, size=60)
@@ -150,7 +149,7 @@ def test_mistakes_are_counted_alike_for_any_constraint(multiclass, classes):
 @pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize("case", ["binary", "ovr", "multilabel", "regression", "regressions"])
 def test_each_output_counts_its_own_mistakes(case, batch_size):
-    """What a saved model says of each output; a number that is not met exactly is no mistake."""
+    """Regression outputs have none."""
     task, outputs, multiclass = CASES[case]
     settings = Settings(task=task, multiclass=multiclass, batch_size=batch_size)
     X, y = make_problem(task, outputs, np.random.default_rng(5), 120, 6, noise=1.5)

@@ -1,4 +1,4 @@
-"""A model selection of several representations, of which one is right."""
+"""Model selection over several representations of the rows."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ Y = ((X / [1.0, 5.0, 0.2]) ** 2 @ [1.0, -1.0, 0.5] > 0.3).astype(np.int64)
 
 
 class Table:
-    """Rows that the core does not read itself."""
+    """Rows in a format that only the representation can encode."""
 
     def __init__(self, X):
         self.X, self.count = X, len(X)
 
 
 class Squares:
-    """The columns over their largest value so far, and their squares."""
+    """Two representations: columns divided by their largest value so far, and also squared."""
 
     descriptions = ({"degree": 1}, {"degree": 2})
 
@@ -39,8 +39,8 @@ class Squares:
         found = (scaled, np.hstack([scaled, scaled**2]))
         return [rows_of(np.ascontiguousarray(found[number])) for number in needed]
 
-    def reference(self, number, typical, width):
-        return typical
+    def reference(self, number, reference_row, width):
+        return reference_row
 
     def block_size(self):
         return NEVER
@@ -83,7 +83,7 @@ def same(one, two):
 def test_the_best_representation_predicts_and_is_reported():
     model = learned()
     best = next(row for row in model.candidates() if row["chosen"])
-    assert best["degree"] == model.report().leader["degree"] == 2 and model.representation == 1
+    assert best["degree"] == model.report().best["degree"] == 2 and model.representation == 1
     assert ((model.scores(Table(X)).ravel() > 0) == Y).mean() > 0.85
     assert {row["degree"] for row in model.report().rows} == {1, 2}
 
@@ -93,7 +93,7 @@ def test_several_representations_are_chunk_invariant(cuts):
     same(learned(cuts), learned())
 
 
-def test_only_rows_of_positive_weight_advance_a_representation_and_once():
+def test_representations_learn_rows_of_positive_weight_once():
     weights = (np.arange(len(X)) % 3 > 0).astype(float)
     model = learned(weights=weights)
     assert model.representations.learned == model.examples == int(weights.sum())
@@ -103,7 +103,7 @@ def test_only_rows_of_positive_weight_advance_a_representation_and_once():
     assert model.representations.learned == int(weights.sum())
 
 
-def test_a_bad_row_undoes_its_block_in_all_representations():
+def test_a_bad_row_rolls_back_its_block_in_all_representations():
     model, other = learned(), learned()
     bad = X[:40].copy()
     bad[30, 1] = np.nan

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a race: everything stands at one example, and goes on from there."""
+"""Ctrl-C during model selection: all candidates stop at the same example and can continue."""
 
 import pickle
 import signal
@@ -14,7 +14,7 @@ from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
-OPEN = {"C": "auto", "metric": "auto", "average": "auto"}
+ALL_AUTO = {"C": "auto", "metric": "auto", "average": "auto"}
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread(),
@@ -30,7 +30,7 @@ def problem(n=20000, d=30):
 
 @pytest.fixture
 def alarm():
-    """Interrupts after so many seconds; nothing is left behind."""
+    """Return a function that raises KeyboardInterrupt after a number of seconds."""
 
     def ring(number, frame):
         raise KeyboardInterrupt
@@ -41,107 +41,106 @@ def alarm():
     signal.signal(signal.SIGALRM, before)
 
 
-def states(race):
-    return [{k: v.tobytes() for k, v in each.state().items()} for each in race.learners]
+def states(selection):
+    return [{k: v.tobytes() for k, v in each.state().items()} for each in selection.learners]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_all_learners_stand_at_one_example(alarm, threads):
+def test_an_interrupt_stops_all_candidates_at_the_same_example(alarm, threads):
     X, y = problem()
-    settings = Settings(task="binary", **OPEN)
+    settings = Settings(task="binary", **ALL_AUTO)
     stopped = 0
     for seconds in (0.0005, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08):
-        race, twin = (ModelSelection(settings, X.shape[1], 2) for _ in "ab")
+        selection, copied = (ModelSelection(settings, X.shape[1], 2) for _ in "ab")
         try:
             alarm(seconds)
             while True:
-                start = race.examples % len(y)
+                start = selection.examples % len(y)
                 order = np.arange(start, len(y), dtype=np.int64)
-                race.learn(rows_of(X), labels=y, order=order, threads=threads)
+                selection.learn(rows_of(X), labels=y, order=order, threads=threads)
         except KeyboardInterrupt:
             stopped += 1
-        learned = race.examples
-        assert {each.examples for each in race.learners} <= {learned}
-        for model in (race, twin):
+        learned = selection.examples
+        assert {each.examples for each in selection.learners} <= {learned}
+        for model in (selection, copied):
             missing = len(y) + 3000 - model.examples if learned < len(y) + 3000 else 0
             order = (model.examples + np.arange(missing, dtype=np.int64)) % len(y)
             model.learn(rows_of(X), labels=y, order=order)
         if learned < len(y) + 3000:
-            assert states(race) == states(twin)
+            assert states(selection) == states(copied)
             assert (
-                race.mistakes == twin.mistakes
-                and race.drift.next_checkpoint == twin.drift.next_checkpoint
+                selection.mistakes == copied.mistakes
+                and selection.drift.next_checkpoint == copied.drift.next_checkpoint
             )
     assert stopped == 7
 
 
-def test_an_estimator_goes_on_after_an_interrupt(alarm):
+def test_an_estimator_continues_after_an_interrupt(alarm):
     X, y = problem()
     for kind in (PassiveAggressiveClassifier, PassiveAggressiveRegressor):
-        model = kind(**OPEN).partial_fit(X[:10], y[:10])
+        model = kind(**ALL_AUTO).partial_fit(X[:10], y[:10])
         with pytest.raises(KeyboardInterrupt):
             alarm(0.01)
             while True:
                 model.partial_fit(X, y)
         assert len({each.examples for each in model._learner.learners}) == 1
-        twin = pickle.loads(pickle.dumps(model))
-        for one in (model, twin):
+        copied = pickle.loads(pickle.dumps(model))
+        for one in (model, copied):
             one.partial_fit(X[:2000], y[:2000])
-        assert states(model._learner) == states(twin._learner)
+        assert states(model._learner) == states(copied._learner)
         assert model._learner.fixed is None
 
 
 def test_a_frozen_selection_continues_after_loading():
-    """What a guarded fit does: it keeps a copy, and goes on with it when it fails."""
+    """A copy taken before freezing stays unfrozen, as fit needs for its rollback."""
     import copy
 
     X, y = problem(3000, 5)
-    race = ModelSelection(Settings(task="binary", class_mean=0.1, **OPEN), 5, 2)
-    race.learn(rows_of(X), labels=y)
-    kept, twin = copy.deepcopy(race), copy.deepcopy(race)
-    race.freeze_means()  # only what leads goes on to learn rows again
-    assert race.fixed == (0, twin.best[1]) and len(race.learners) == 1
-    assert len(race.left) == len(twin.left) + len(twin.learners) - 1
-    race.learn(rows_of(X), labels=y)
-    assert race.fixed == (0, twin.best[1]) and kept.fixed is None
-    for one in (kept, twin):
+    selection = ModelSelection(Settings(task="binary", class_mean=0.1, **ALL_AUTO), 5, 2)
+    selection.learn(rows_of(X), labels=y)
+    kept, copied = copy.deepcopy(selection), copy.deepcopy(selection)
+    selection.freeze_means()  # from here on only the best candidate learns
+    assert selection.fixed == (0, copied.best[1]) and len(selection.learners) == 1
+    assert len(selection.left) == len(copied.left) + len(copied.learners) - 1
+    selection.learn(rows_of(X), labels=y)
+    assert selection.fixed == (0, copied.best[1]) and kept.fixed is None
+    for one in (kept, copied):
         one.learn(rows_of(X), labels=y)
-    assert states(kept) == states(twin)
-    mistakes = race.mistakes
-    race.freeze_means(False)
-    assert race.fixed is None and race.mistakes == mistakes
+    assert states(kept) == states(copied)
+    mistakes = selection.mistakes
+    selection.freeze_means(False)
+    assert selection.fixed is None and selection.mistakes == mistakes
 
 
 def test_a_frozen_selection_is_stored_with_its_record(tmp_path):
     from aggro.persistence.record import Record, read_record, write_record
 
     X, y = problem(2000, 5)
-    race = ModelSelection(Settings(task="binary", **OPEN), 5, 2)
-    race.learn(rows_of(X), labels=y)
-    race.freeze_means()
-    lanes = race.candidates()
-    race.learn(rows_of(X), labels=y)
-    write_record(Record("PassiveAggressiveClassifier", {}, {"_learner": race}), tmp_path / "m")
-    twin = read_record(tmp_path / "m").attributes["_learner"]
-    for one in (race, twin):
+    selection = ModelSelection(Settings(task="binary", **ALL_AUTO), 5, 2)
+    selection.learn(rows_of(X), labels=y)
+    selection.freeze_means()
+    candidates = selection.candidates()
+    selection.learn(rows_of(X), labels=y)
+    write_record(Record("PassiveAggressiveClassifier", {}, {"_learner": selection}), tmp_path / "m")
+    copied = read_record(tmp_path / "m").attributes["_learner"]
+    for one in (selection, copied):
         one.freeze_means(False)
-        assert one.candidates() == lanes
+        assert one.candidates() == candidates
         one.learn(rows_of(X), labels=y)
-    assert states(race) == states(twin) and race.mistakes == twin.mistakes
+    assert states(selection) == states(copied) and selection.mistakes == copied.mistakes
 
 
 def test_a_file_whose_final_candidate_is_missing_is_rejected():
-    """The first place behind the last one is refused, as are all that are farther away."""
     X, y = problem(200, 5)
-    race = ModelSelection(Settings(task="binary", **OPEN), 5, 2)
-    race.learn(rows_of(X), labels=y)
-    race.freeze_means()
+    selection = ModelSelection(Settings(task="binary", **ALL_AUTO), 5, 2)
+    selection.learn(rows_of(X), labels=y)
+    selection.freeze_means()
     arrays = {}
-    facts = encode_selection(race, "learner", arrays)
-    last = len(race.learners) - 1
-    lanes = race.learners[last].models
-    decoded = decode_selection({**facts, "fixed": [last, lanes - 1]}, "learner", arrays)
-    assert decoded.fixed == (last, lanes - 1)
-    for fixed in ([last, lanes], [last + 1, 0], [-1, 0], [0, -1]):
+    facts = encode_selection(selection, "learner", arrays)
+    last = len(selection.learners) - 1
+    candidates = selection.learners[last].models
+    decoded = decode_selection({**facts, "fixed": [last, candidates - 1]}, "learner", arrays)
+    assert decoded.fixed == (last, candidates - 1)
+    for fixed in ([last, candidates], [last + 1, 0], [-1, 0], [0, -1]):
         with pytest.raises(ModelFileError, match="the final candidate is not one"):
             decode_selection({**facts, "fixed": fixed}, "learner", arrays)

@@ -1,4 +1,4 @@
-"""The memory limit of a model selection: what its candidates take, and which ones there are."""
+"""The memory limit of a model selection and the candidates that fit in it."""
 
 import copy
 from itertools import pairwise
@@ -44,7 +44,7 @@ def test_candidates_stay_within_the_limit(cls, memory, dense):
 
 
 def test_the_peak_while_a_selection_learns_stays_within_the_limit(monkeypatch):
-    """Every candidate that is ever built counts as long as it exists."""
+    """Temporary candidates count while they exist."""
     from aggro import learner as module
 
     alive, most = [], [0]
@@ -87,7 +87,7 @@ def test_more_memory_means_more_candidates_and_enough_means_all():
 
 
 @pytest.mark.parametrize("memory", [1, "800kB", "5MB"])
-def test_the_candidates_do_not_depend_on_calls(memory):
+def test_candidates_within_a_limit_are_chunk_invariant(memory):
     X, y = rows(700)
     whole = AutoClassifier(memory=memory).partial_fit(X, y)
     parts = AutoClassifier(memory=memory)
@@ -110,7 +110,7 @@ def test_classes_that_appear_later_leave_the_same_candidates(memory):
     assert names(whole) == names(parts)
 
 
-def test_classes_that_appear_after_the_first_candidates_have_left():
+def test_classes_that_appear_after_a_removal_keep_the_limit():
     X, y = rows(700)
     early = np.minimum(y, 1)
     model = AutoClassifier(memory="600kB").partial_fit(X, early)
@@ -141,7 +141,7 @@ def test_a_stream_keeps_its_limit():
         (np.int64(7), 7),
     ],
 )
-def test_sizes(given, size):
+def test_sizes_are_parsed(given, size):
     assert bytes_of("memory", given) == size
 
 
@@ -149,13 +149,13 @@ def test_sizes(given, size):
     "given", [0, -1, 0.5, True, "", "GiB", "1XB", "-1MB", np.nan, np.inf, [1], "0"]
 )
 @pytest.mark.parametrize("cls", [AutoClassifier, aggro.TextClassifier])
-def test_what_is_no_size(cls, given):
+def test_invalid_sizes_are_rejected(cls, given):
     X, y = (["a b", "c d"], [0, 1]) if cls is aggro.TextClassifier else (np.eye(2), [0, 1])
     with pytest.raises(ValueError, match=r"memory=.*512MiB"):
         cls(memory=given).fit(X, y)
 
 
-def test_the_default_and_a_model_file(tmp_path):
+def test_the_limit_has_a_default_and_is_stored_in_model_files(tmp_path):
     assert 0 < memory_limit(None) <= DEFAULT_MEMORY
     X, y = rows(40)
     model = AutoClassifier(memory="800kB").partial_fit(X, y)

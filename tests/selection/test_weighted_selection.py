@@ -15,7 +15,7 @@ from aggro.settings import Settings, memory_of
 
 
 def rare(n=6000, d=8, share=0.04, seed=0):
-    """Noisy rows of two classes, of which the second is rare."""
+    """Return noisy rows of two classes; the second one is rare."""
     rng = np.random.default_rng(seed)
     X, truth = rng.normal(size=(n, d)), rng.normal(size=d)
     score = X @ truth / np.linalg.norm(truth) + 0.7 * rng.normal(size=n)
@@ -31,11 +31,11 @@ def quality(predicted):
     return balanced_accuracy_score(Y[TEST], predicted)
 
 
-def of_arrays(model, **options):
+def quality_of_arrays(model, **options):
     return quality(model.partial_fit(X[TRAIN], Y[TRAIN], **options).predict(X[TEST]))
 
 
-def of_stream(C):
+def quality_of_stream(C):
     model = StreamClassifier("PA-I", C=C)
     rows = [{str(j): float(v) for j, v in enumerate(row)} for row in X]
     for row, label, weight in zip(rows[TRAIN], Y[TRAIN], HEAVY[TRAIN], strict=True):
@@ -43,8 +43,8 @@ def of_stream(C):
     return quality([model.predict_one(row) for row in rows[TEST]])
 
 
-def of_texts(C):
-    """Words of a text are the signs of its features."""
+def quality_of_texts(C):
+    """Return the quality of a text classifier whose words are the signs of the features."""
     texts = [" ".join(f"w{j}{'p' if v > 0 else 'm'}" for j, v in enumerate(row)) for row in X]
     model = TextClassifier(C=C, metric="newton", idf=False, ngram_range=(1, 1))
     model.partial_fit(texts[TRAIN], Y[TRAIN], sample_weight=HEAVY[TRAIN])
@@ -52,17 +52,17 @@ def of_texts(C):
 
 
 def test_weights_of_classes_and_examples_decide_which_candidate_wins():
-    fixed = of_arrays(PassiveAggressiveClassifier(C=0.01, class_weight="balanced"))
+    fixed = quality_of_arrays(PassiveAggressiveClassifier(C=0.01, class_weight="balanced"))
     for model, options in (
         (PassiveAggressiveClassifier(C="auto", class_weight="balanced"), {}),
         (AutoClassifier(class_weight={0: 1.0, 1: 24.0}), {}),
         (AutoClassifier(), {"sample_weight": HEAVY[TRAIN]}),
     ):
-        assert of_arrays(model, **options) > fixed - 0.03
+        assert quality_of_arrays(model, **options) > fixed - 0.03
 
 
-@pytest.mark.parametrize(("learned", "C"), [(of_stream, 0.01), (of_texts, 1.0)])
-def test_weights_count_in_streams_and_texts(learned, C):
+@pytest.mark.parametrize(("learned", "C"), [(quality_of_stream, 0.01), (quality_of_texts, 1.0)])
+def test_weights_decide_in_streams_and_texts_too(learned, C):
     assert learned("auto") > learned(C) - 0.03
 
 
@@ -79,7 +79,7 @@ def test_light_outliers_do_not_choose_a_regressor():
     assert far[0] < 2 * far[1]
 
 
-# -- the records ------------------------------------------------------------------------------
+# -- records of candidates --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -87,8 +87,8 @@ def test_light_outliers_do_not_choose_a_regressor():
 @pytest.mark.parametrize("average", [False, "auto"])
 @pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_records_are_sums_over_weights(task, multiclass, average, batch_size, threads):
-    """By the predictions of models learned alone."""
+def test_records_are_weighted_sums_of_errors(task, multiclass, average, batch_size, threads):
+    """The expected sums come from the predictions of models learned alone."""
     rng = np.random.default_rng(3)
     X, weights = rng.normal(size=(120, 4)), rng.integers(0, 4, 120) / 2.0
     scores = X @ rng.normal(size=(4, 3)) + rng.normal(size=(120, 3))
@@ -98,10 +98,10 @@ def test_records_are_sums_over_weights(task, multiclass, average, batch_size, th
     setting = Settings(
         task, loss=loss, multiclass=multiclass, average=average, batch_size=batch_size
     )
-    lanes = [dataclasses.replace(setting, C=C) for C in (0.1, 1.0)]
+    candidates = [dataclasses.replace(setting, C=C) for C in (0.1, 1.0)]
     outputs = {"binary": 2, "multiclass": 3, "regression": 1}[task]
-    learner = Learner(lanes, 4, outputs)
-    alone = [Learner(lane, 4, outputs) for lane in lanes]
+    learner = Learner(candidates, 4, outputs)
+    alone = [Learner(candidate, 4, outputs) for candidate in candidates]
     memory = memory_of(setting)
     for each in (learner, *alone):
         each.model.set_memory(memory)
@@ -129,14 +129,14 @@ def test_records_are_sums_over_weights(task, multiclass, average, batch_size, th
     unit = squares / weight
     np.testing.assert_array_equal(mistakes, sums[0])
     assert_close(recent, np.full(2, weight / unit))
-    if average is False:  # else the record is that of what predicts now
+    if average is False:  # else the records are those of mean or last weights
         assert_close(recent_loss if task == "regression" else recent_mistakes, sums[2] / unit)
     if task == "regression":
         assert_close(np.array(learner.model.distances), sums[1])
 
 
 @pytest.mark.parametrize("case", ["binary", "support", "ovr", "regression"])
-def test_core_and_reference_choose_alike_by_weight(case):
+def test_weighted_choice_of_mean_or_last_weights_equals_the_reference(case):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(900, 5))
     scores = X @ rng.normal(size=(5, 3)) * np.where(np.arange(900) < 600, 1, -1)[:, None]
@@ -153,15 +153,15 @@ def test_core_and_reference_choose_alike_by_weight(case):
     y = y.get(task, scores.argmax(axis=1))
     chosen = Settings(**settings)
     core = trained(X[:1], y[:1], outputs, weights=np.zeros(1), **settings)
-    twin = reference_of(chosen, 5, outputs)
+    reference = reference_of(chosen, 5, outputs)
     targets = 2 * y - 1 if task == "binary" else y.ravel() if task == "regression" else y
     switches = []
     for start in range(0, 900, 30):
         some = slice(start, start + 30)
         train(core, X[some], y[some], weights[some])
-        twin.learn_stream(X[some], targets[some], weights[some])
-        assert core.model.by_mean == [twin.selection.mean_predicts]
-        switches.append(twin.selection.mean_predicts)
+        reference.learn_stream(X[some], targets[some], weights[some])
+        assert core.model.by_mean == [reference.selection.mean_predicts]
+        switches.append(reference.selection.mean_predicts)
     assert len(set(switches)) == 2
 
 
@@ -175,20 +175,22 @@ def history(weights, scale=1.0):
         some = slice(start, start + 300)
         model.partial_fit(X[some], Y[some], classes=[0, 1], sample_weight=weights[some] * scale)
         made.append((model.n_mistakes_, *model.predict(X[TEST][:50])))
-    return made, [{k: v for k, v in lane.items() if k != "C"} for lane in model.candidates_]
+    return made, [
+        {k: v for k, v in candidate.items() if k != "C"} for candidate in model.candidates_
+    ]
 
 
 @pytest.mark.parametrize("scale", [2.0**-60, 4.0, 2.0**80])
-def test_the_scale_of_weights_does_not_choose(scale):
-    """Only the product of C and weight matters, to the last bit."""
-    (made, lanes), (others, other_lanes) = history(HEAVY), history(HEAVY, scale)
+def test_the_scale_of_weights_does_not_affect_the_choice(scale):
+    """Only the products of C and weights matter, bit for bit."""
+    (made, candidates), (others, other_lanes) = history(HEAVY), history(HEAVY, scale)
     assert made == others
-    for one, other in zip(lanes, other_lanes, strict=True):
+    for one, other in zip(candidates, other_lanes, strict=True):
         for name in ("metric", "mistakes", "recent_error", "chosen"):
             assert one[name] == other[name]
 
 
-def test_examples_without_weight_are_absent():
+def test_examples_of_weight_zero_are_ignored():
     weights = np.where(np.arange(len(Y)) % 3 == 1, 0.0, HEAVY)
     there = weights[TRAIN] > 0
     whole = AutoClassifier(random_state=0)
@@ -204,5 +206,9 @@ def test_extreme_weights_leave_finite_records(weight):
     weights = np.where(np.arange(200) % 2, weight, 1.0)
     model = PassiveAggressiveClassifier(C="auto", average="auto")
     model.partial_fit(X[:200], Y[:200], classes=[0, 1], sample_weight=weights)
-    found = [lane[name] for lane in model.candidates_ for name in ("recent_error", "recent_loss")]
+    found = [
+        candidate[name]
+        for candidate in model.candidates_
+        for name in ("recent_error", "recent_loss")
+    ]
     assert np.isfinite(found).all()

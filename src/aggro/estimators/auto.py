@@ -56,7 +56,7 @@ warm_start, verbose
     >>> model = AutoClassifier(random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
-    >>> sorted(model.selection_report().leader)[:3]
+    >>> sorted(model.selection_report().best)[:3]
     ['C', 'average', 'behind']
     """
 

@@ -22,25 +22,25 @@ class SelectionReport:
     >>> from aggro.selection.report import report_of
     >>> row = {"C": 1.0, "metric": "diagonal", "recent_error": 0.25, "recent_loss": 0.5}
     >>> print(report_of([{**row, "chosen": True}], [], regression=False))
-      C    metric  error  behind  left after
-      1  diagonal  25.0%   +0.0%  leads
+      C    metric  error  behind  removed after
+      1  diagonal  25.0%   +0.0%  best
     """
 
     rows: tuple[Row, ...]
     regression: bool
 
     @property
-    def leader(self) -> Row:
+    def best(self) -> Row:
         """The row of the best candidate."""
         return self.rows[0]
 
     def __str__(self) -> str:
         """Return the table."""
         names = list(self._settings())
-        lines = [(*names, "error", "behind", "left after")]
+        lines = [(*names, "error", "behind", "removed after")]
         for row in self.rows:
             left = row["left_after"]
-            last = "leads" if row is self.rows[0] else "" if left is None else f"{left:,} examples"
+            last = "best" if row is self.rows[0] else "" if left is None else f"{left:,} examples"
             shown = (self._number(row["error"]), "+" + self._number(row["behind"]), last)
             lines.append((*(_word(row[name]) for name in names), *shown))
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -61,17 +61,17 @@ def report_of(
 ) -> SelectionReport:
     """Return the report of the rows of ``candidates_`` and of removed candidates."""
     error = "recent_loss" if regression else "recent_error"
-    best: dict[tuple[Any, ...], Row] = {}
+    best_of: dict[tuple[Any, ...], Row] = {}
     for each in candidates:
         settings = {name: value for name, value in each.items() if name not in MEASURED}
         row = {**settings, "error": each[error], "left_after": each.get("left_after")}
-        row["leads"] = bool(each.get("chosen"))
+        row["best"] = bool(each.get("chosen"))
         key = tuple(value for name, value in settings.items() if name not in ("C", "average"))
-        if key not in best or _rank(row) < _rank(best[key]):
-            best[key] = row
-    rows = sorted([*best.values(), *({**row, "leads": False} for row in removed)], key=_rank)
+        if key not in best_of or _rank(row) < _rank(best_of[key]):
+            best_of[key] = row
+    rows = sorted([*best_of.values(), *({**row, "best": False} for row in removed)], key=_rank)
     least = rows[0]["error"]
-    last = ("leads", "behind", "left_after")
+    last = ("best", "behind", "left_after")
     shown = [
         {name: value for name, value in row.items() if name not in last}
         | {"behind": row.get("behind", max(row["error"] - least, 0.0))}
@@ -94,7 +94,7 @@ def removed_rows(
 
 
 def _rank(row: Row) -> tuple[bool, bool, float]:
-    return not row["leads"], row["left_after"] is not None, row["error"]
+    return not row["best"], row["left_after"] is not None, row["error"]
 
 
 def _word(value: Any) -> str:
