@@ -83,7 +83,7 @@ def test_forgetting_keeps_the_steps_of_a_diagonal_metric_large():
         model = PassiveAggressiveClassifier(metric="diagonal", forgetting=f).partial_fit(X, y)
         learner = model._learner
         table = learner.state()["weights"].reshape(learner.features, -1)
-        variances[f] = table[:, learner.model.lanes :][:, 0]
+        variances[f] = table[:, learner.model.columns :][:, 0]
     assert np.all(variances[0.01] > 2 * variances[0.0])
 
 

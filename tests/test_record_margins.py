@@ -44,18 +44,18 @@ def together(models, X, y, order, **watch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("watched", range(len(C_VALUES)))
-def test_margins_of_one_of_several_models_are_recorded(watched, threads, batch, dtype):
+@pytest.mark.parametrize("recorded", range(len(C_VALUES)))
+def test_margins_of_one_of_several_models_are_recorded(recorded, threads, batch, dtype):
     X, y, order, typical = problem()
     several, plain = learners(dtype, batch), learners(dtype, batch)
     margins = np.full((len(order), 2, 3), np.nan)
-    watch = {"typical": rows_of(typical), "margins": margins, "watched": watched}
+    watch = {"reference": rows_of(typical), "margins": margins, "recorded": recorded}
     together(several, X, y, order, batch_size=batch, threads=threads, **watch)
     together(plain, X, y, order, batch_size=batch)
     for one, other in zip(several, plain, strict=True):
         for name, array in one.state().items():
             assert array.tobytes() == other.state()[name].tobytes(), name
-    expected = by_hand(learners(dtype, batch)[watched], X, y, order, typical, batch)
+    expected = by_hand(learners(dtype, batch)[recorded], X, y, order, typical, batch)
     assert_close(margins, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
 
 
@@ -79,19 +79,19 @@ def test_invalid_recording_arguments_are_rejected_before_learning():
     weights[order[5]] = 0
     wrong = [
         {"margins": buffer},
-        {"typical": rows_of(typical)},
-        {"typical": rows_of(typical), "margins": buffer[1:]},
-        {"typical": rows_of(typical[:, 1:].copy()), "margins": buffer},
-        {"typical": rows_of(X), "margins": buffer},
-        {"typical": rows_of(typical), "margins": buffer, "weights": weights},
-        {"typical": rows_of(typical), "margins": buffer, "watched": 3},
+        {"reference": rows_of(typical)},
+        {"reference": rows_of(typical), "margins": buffer[1:]},
+        {"reference": rows_of(typical[:, 1:].copy()), "margins": buffer},
+        {"reference": rows_of(X), "margins": buffer},
+        {"reference": rows_of(typical), "margins": buffer, "weights": weights},
+        {"reference": rows_of(typical), "margins": buffer, "recorded": 3},
     ]
     for watch in wrong:
-        with pytest.raises((ValueError, IndexError), match=r"margins|watched"):
+        with pytest.raises((ValueError, IndexError), match=r"margins|recorded"):
             together(several, X, y, order, **watch)
     X[order[-1], 2] = np.nan
     with pytest.raises(ValueError, match=f"row {order[-1]}"):
-        together(several, X, y, order, typical=rows_of(typical), margins=buffer)
+        together(several, X, y, order, reference=rows_of(typical), margins=buffer)
     assert all(learner.examples == 0 and not learner.coef().any() for learner in several)
 
 

@@ -74,8 +74,8 @@ def test_linear_model_is_consistent_while_it_learns(name):
 
     def query():
         assert model.examples % 60 == 0 and model.averaged >= 0 and model.features == 12
-        assert len(model.tallies) == 1 and len(model.records) == 1 and model.chosen == 0
-        assert len(model.chosen_record) == 2 and model.memory == 1 and model.lanes >= 3
+        assert len(model.group_counts) == 1 and len(model.records) == 1 and model.chosen == 0
+        assert len(model.chosen_record) == 2 and model.memory == 1 and model.columns >= 3
         assert np.isfinite(model.bias()).all() and np.isfinite(model.weights()).all()
         model.weights_view()
 

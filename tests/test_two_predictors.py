@@ -240,7 +240,7 @@ def test_later_passes_do_not_affect_the_choice():
     X, y = noisy(np.random.default_rng(1))
     one = PassiveAggressiveClassifier(max_iter=1, tol=None, random_state=0).fit(X, y)
     many = PassiveAggressiveClassifier(max_iter=5, tol=None, random_state=0).fit(X, y)
-    for name in ("joint_mistakes", "recent_mistakes", "recent_loss", "record"):
+    for name in ("model_mistakes", "recent_mistakes", "recent_loss", "record"):
         assert np.array_equal(one._learner.state()[name], many._learner.state()[name])
     assert one.n_mistakes_ == many.n_mistakes_
     reference = ReferenceLearner("binary", X.shape[1], average="auto", intercept_scaling="auto")

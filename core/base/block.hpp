@@ -62,25 +62,25 @@ class Block {
 
     /// Reserve capacity for more rows; the capacity at least doubles. The memory is zeroed lazily
     /// by the operating system, so unused rows cost nothing.
-    void make_room(std::size_t rows) {
-        if (rows > capacity_) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
+    void reserve(std::size_t rows) {
+        if (rows > capacity_) reallocate(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
     }
 
     /// Append rows of zeros up to `rows`; existing values are kept.
     void grow(std::size_t rows) {
-        make_room(rows);
+        reserve(rows);
         rows_ = std::max(rows_, rows);
     }
 
     /// Stop sharing memory with copies.
     void detach() {
-        if (data_) reserve(capacity_);
+        if (data_) reallocate(capacity_);
     }
 
   private:
     static constexpr std::size_t alignment = 64;  // size of a cache line and of the widest vector
 
-    void reserve(std::size_t capacity) {
+    void reallocate(std::size_t capacity) {
         const std::size_t bytes = product(capacity, stride_, sizeof(T));
         std::size_t space = bytes + alignment;
         std::shared_ptr<void> memory(std::calloc(space, 1), std::free);

@@ -33,7 +33,7 @@ inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
 
 // Return murmur3(text, 0). Reads up to three bytes after the text, so that the last bytes of short
 // words need no branch.
-inline std::uint32_t murmur3_with_room(const char* text, std::size_t size) {
+inline std::uint32_t murmur3_padded(const char* text, std::size_t size) {
     constexpr std::uint32_t c1 = 0xcc9e2d51u, c2 = 0x1b873593u;
     constexpr std::uint32_t masks[] = {0, 0xFF, 0xFFFF, 0xFFFFFF};
     const auto scramble = [](std::uint32_t k) { return std::rotl(k * c1, 15) * c2; };

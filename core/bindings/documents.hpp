@@ -30,7 +30,7 @@ nb::object give(std::vector<T> values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-[[noreturn]] inline void refuse(std::size_t row, const std::string& why) {
+[[noreturn]] inline void reject(std::size_t row, const std::string& why) {
     throw nb::value_error(("document " + std::to_string(row) + " " + why).c_str());
 }
 
@@ -55,8 +55,8 @@ inline std::string_view view_of(nb::handle bytes) {
 
 inline void check_text(std::string_view text, std::size_t row) {
     if (!aggro::text::is_utf8(text.data(), text.data() + text.size()))
-        refuse(row, "is not valid UTF-8; decode it, or give encoding= and decode_error=");
-    if (text.size() >= longest) refuse(row, "has more than 2 GiB; cut it");
+        reject(row, "is not valid UTF-8; decode it, or give encoding= and decode_error=");
+    if (text.size() >= longest) reject(row, "has more than 2 GiB; cut it");
 }
 
 /// Python's strings; all are checked before the first is read.
@@ -69,7 +69,7 @@ class Listed {
             if (PyBytes_Check(each.ptr()))
                 check_text(view_of(each), i);
             else if (!PyUnicode_Check(each.ptr()))
-                refuse(i, "is " + shown(each) + "; expected a string");
+                reject(i, "is " + shown(each) + "; expected a string");
         }
     }
 
@@ -82,7 +82,7 @@ class Listed {
         for (std::size_t size = 0; next < count() && size < block_bytes; ++next) {
             const nb::object each = nb::borrow(documents_[next]);
             const bool bytes = PyBytes_Check(each.ptr());
-            if (!bytes && !PyUnicode_Check(each.ptr())) refuse(next, "has changed meanwhile");
+            if (!bytes && !PyUnicode_Check(each.ptr())) reject(next, "has changed meanwhile");
             std::string_view text = hold(each, bytes);
             bool as_is = false;
             if (!prepare_.is_none() && !is_ascii(text)) {
@@ -90,7 +90,7 @@ class Listed {
                 text = hold(prepared, false);
                 as_is = true;
             }
-            if (text.size() >= longest) refuse(next, "has more than 2 GiB; cut it");
+            if (text.size() >= longest) reject(next, "has more than 2 GiB; cut it");
             need_letters(text);
             found.push_back({text, as_is});
             size += text.size();

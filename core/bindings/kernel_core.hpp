@@ -67,7 +67,7 @@ class KernelCore {
         in_python_words([&] {
             guard.read([&] {
                 check_features(x, model.shape.features);
-                out = room_for_scores<double>(x, model.shape.outputs);
+                out = score_buffer<double>(x, model.shape.outputs);
                 std::visit(
                     [&](const auto& kept) {
                         if constexpr (outside<decltype(kept)>)

@@ -99,7 +99,7 @@ inline nb::dict state_of(KernelCore& core) {
     const auto [m, store] = core.guard.read([&] { return std::pair(core.model, core.store); });
     const Expansion& e = m.expansion;
     put(state, "coef", unpadded(e, e.coefs));
-    if (e.average) put(state, "trail", unpadded(e, e.trails));
+    if (e.average) put(state, "average_shift", unpadded(e, e.shifts));
     put(state, "self", e.self), put(state, "ids", e.ids), put(state, "born", e.born);
     put(state, "table", m.budget.known.table.compact());
     put(state, "root", m.budget.known.gram.root.compact());
@@ -137,7 +137,8 @@ inline void load_state(KernelCore& core, const nb::dict& state) {
     const std::size_t slots = array_of<Column<std::int64_t>>(state, "ids").size();
     e.coefs = padded_again(e, get<double>(state, "coef", slots * e.outputs).data(), slots);
     if (e.average)
-        e.trails = padded_again(e, get<double>(state, "trail", slots * e.outputs).data(), slots);
+        e.shifts =
+            padded_again(e, get<double>(state, "average_shift", slots * e.outputs).data(), slots);
     e.self = get<double>(state, "self", slots);
     e.ids = get<std::int64_t>(state, "ids", slots);
     e.born = get<std::int64_t>(state, "born", slots);

@@ -49,28 +49,28 @@ class LinearCore {
         in_python_words([&] {
             guard.read([&] {
                 check_features(x, model.shape.features);
-                out = room_for_scores<T>(x, outputs);
+                out = score_buffer<T>(x, outputs);
                 score_all(model, x, out.data(), threads);
             });
         });
         return to_numpy(std::move(out), {x.rows, outputs});
     }
 
-    nb::ndarray<nb::numpy, double> joint_score(const Matrix& x, std::size_t threads) {
+    nb::ndarray<nb::numpy, double> ensemble_score(const Matrix& x, std::size_t threads) {
         std::vector<double> out(x.rows);
         in_python_words([&] {
             guard.read([&] {
                 check_features(x, model.shape.features);
-                score_jointly(model, x, out.data(), threads);
+                score_ensemble(model, x, out.data(), threads);
             });
         });
         return to_numpy(std::move(out), {x.rows});
     }
 
     /// The weights of the ensemble prediction, and its intercept behind them.
-    nb::ndarray<nb::numpy, double> joint_weights() {
+    nb::ndarray<nb::numpy, double> ensemble_coefficients() {
         std::vector<double> out = guard.read([&] {
-            auto [weights, bias] = aggro::joint_weights(model);
+            auto [weights, bias] = aggro::ensemble_coefficients(model);
             weights.push_back(bias);
             return weights;
         });
@@ -100,8 +100,8 @@ class LinearCore {
 
     /// The kind of each array of the state, by name.
     nb::dict layout() {
-        constexpr const char* names[] = {"lane",  "slot",   "feature", "output", "mixture",
-                                         "group", "matrix", "model",   "shared"};
+        constexpr const char* names[] = {"column", "slot",   "feature", "output", "mixture",
+                                         "group",  "matrix", "model",   "shared"};
         std::vector<std::pair<std::string, const char*>> kinds;
         guard.alone([&] {
             model.visit_saved([&](const char* name, Per per, auto*, std::size_t size) {
@@ -121,7 +121,8 @@ class LinearCore {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             if (!state.contains(name)) {
-                constexpr std::string_view later[] = {"class_sum_rest", "joint_part", "margin_size",
+                constexpr std::string_view later[] = {"class_sum_rest", "ensemble_weight",
+                                                      "margin_size",
                                                       "margin_loss"};  // than states of old
                 if (std::find(std::begin(later), std::end(later), name) == std::end(later))
                     throw nb::key_error(name);
@@ -216,10 +217,10 @@ class LinearCore {
     }
 
     /// Mistakes, updates and loss of each group.
-    std::vector<std::tuple<std::int64_t, std::int64_t, double>> tallies() {
+    std::vector<std::tuple<std::int64_t, std::int64_t, double>> group_counts() {
         return guard.peek([&] {
             std::vector<std::tuple<std::int64_t, std::int64_t, double>> out;
-            const Tally& t = model.tally;
+            const GroupCounts& t = model.group_counts;
             for (std::size_t i = 0; i < t.loss.size(); ++i)
                 out.emplace_back(t.mistakes[i], t.updates[i], t.loss[i]);
             return out;

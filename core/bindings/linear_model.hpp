@@ -29,17 +29,17 @@ void bind_model(nb::module_& m, const char* name) {
             "learn",
             [](G& self, const Rows& rows, Labels labels, Values values, Weights weights,
                Labels order, std::size_t batch_size, bool undo, std::size_t threads,
-               const Rows* typical, Margins<3> margins) {
+               const Rows* reference, Margins<3> margins) {
                 const Targets targets{labels, values, weights, order};
-                G::learn({&self}, targets.training_batch(rows, batch_size), {typical, margins},
+                G::learn({&self}, targets.training_batch(rows, batch_size), {reference, margins},
                          undo, threads);
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-            "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
+            "undo"_a = true, "threads"_a = 1, "reference"_a.none() = nb::none(),
             "margins"_a.none() = nb::none(),
             "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
-            "rows x 2 x outputs, is filled with the scores of each row, and of the typical row, "
+            "rows x 2 x outputs, is filled with the scores of each row, and of the reference row, "
             "before it is learned.")
         .def(
             "score",
@@ -49,13 +49,13 @@ void bind_model(nb::module_& m, const char* name) {
             "rows"_a, "threads"_a = 1,
             "Scores of the predictor, one row per example and one column per output.")
         .def(
-            "joint_score",
+            "ensemble_score",
             [](G& self, const Rows& rows, std::size_t threads) {
-                return self.joint_score(rows.matrix, std::max<std::size_t>(threads, 1));
+                return self.ensemble_score(rows.matrix, std::max<std::size_t>(threads, 1));
             },
             "rows"_a, "threads"_a = 1,
             "The part of these models in the ensemble prediction of each row.")
-        .def("joint_weights", &G::joint_weights,
+        .def("ensemble_coefficients", &G::ensemble_coefficients,
              "Their part in the weights of the ensemble prediction, and in its intercept, the last "
              "number.")
         .def(
@@ -128,7 +128,7 @@ void bind_model(nb::module_& m, const char* name) {
         .def_prop_ro(
             "features",
             [](G& self) { return self.guard.peek([&] { return self.model.shape.features; }); })
-        .def_prop_ro("lanes", [](G& self) { return self.model.lanes; })
+        .def_prop_ro("columns", [](G& self) { return self.model.columns; })
         .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
         .def_prop_ro(
             "examples",
@@ -136,7 +136,7 @@ void bind_model(nb::module_& m, const char* name) {
         .def_prop_ro(
             "averaged",
             [](G& self) { return self.guard.peek([&] { return self.model.counters.averaged; }); })
-        .def_prop_ro("tallies", &G::tallies, "Mistakes, updates and loss of each group.")
+        .def_prop_ro("group_counts", &G::group_counts, "Mistakes, updates and loss of each group.")
         .def_prop_ro(
             "memory",
             [](G& self) { return self.guard.peek([&] { return self.model.record.memory; }); })
@@ -187,7 +187,7 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
             "The model with the best recent record.")
         .def_prop_ro(
-            "joint_parts",
+            "ensemble_weights",
             [](G& self) {
                 return self.guard.peek([&] {
                     const auto& part = self.model.record.part;
@@ -203,9 +203,9 @@ void bind_model(nb::module_& m, const char* name) {
             },
             "The unit of the score of the chosen model in the ensemble prediction.")
         .def_prop_ro(
-            "answers_jointly",
+            "forms_ensemble",
             [](G& self) {
-                return self.guard.peek([&] { return self.model.record.answers_jointly(); });
+                return self.guard.peek([&] { return self.model.record.forms_ensemble(); });
             },
             "Whether the models form an ensemble.")
         .def_prop_ro(
@@ -255,28 +255,29 @@ void bind_several(nb::module_& m, const char* name) {
         "Keep the state that a batch learned in several calls can change, to check it and, unless "
         "undo is false, to restore it. The cost depends on the rows, not on the model.");
     m.def(
-        "join_answers",
-        [](const std::vector<G*>& models, bool jointly) {
-            Guard::write_all(G::guards(models), [&] { join_answers(G::models(models), jointly); });
+        "set_ensemble_weights",
+        [](const std::vector<G*>& models, bool predict) {
+            Guard::write_all(G::guards(models),
+                             [&] { set_ensemble_weights(G::models(models), predict); });
         },
-        "models"_a, "jointly"_a,
+        "models"_a, "predict"_a,
         "Give each score its part in the joint answer, by how wrong its margins were, or none.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
            Labels order, std::size_t batch_size, bool undo, std::size_t threads,
-           const Rows* typical, Margins<3> margins, std::size_t watched, bool look) {
+           const Rows* reference, Margins<3> margins, std::size_t recorded, bool check) {
             const Targets targets{labels, values, weights, order};
-            G::learn(models, targets.training_batch(rows, batch_size), {typical, margins, watched},
-                     undo, threads, look);
+            G::learn(models, targets.training_batch(rows, batch_size),
+                     {reference, margins, recorded}, undo, threads, check);
         },
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-        "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
-        "margins"_a.none() = nb::none(), "watched"_a = 0, "look"_a = true,
+        "undo"_a = true, "threads"_a = 1, "reference"_a.none() = nb::none(),
+        "margins"_a.none() = nb::none(), "recorded"_a = 0, "check"_a = true,
         "Learn the rows in every model, each as if it were alone. A bad row raises and leaves all "
         "as they were; after an interrupt all have learned the same rows. margins are those of the "
-        "watched model. Unless look is false, a model that overflows raises as well.");
+        "model number `recorded`. Unless check is false, a model that overflows raises as well.");
 }
 
 }  // namespace aggro

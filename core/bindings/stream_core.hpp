@@ -42,7 +42,7 @@ class Stream {
         if (weight == 0) return;
         const bool new_class = !regression_ && label < 0;
         if (known_.selects()) return learn_in_selection(self, y, label, target, weight);
-        if (!new_class && moderate(target, weight)) return take_in(label, target, weight);
+        if (!new_class && cannot_fail(target, weight)) return take_in(label, target, weight);
         all_or_nothing(new_class && known_.classes.size() > 0, [&] {
             if (new_class) label = add_class(self, y);
             known_.waiting.extreme = true;
@@ -51,8 +51,8 @@ class Stream {
     }
 
     nb::object predict(nb::handle self, nb::handle x) {
-        Look look(*this);
-        const StreamRow row = look.read(x);
+        Reader reader(*this);
+        const StreamRow row = reader.read(x);
         const std::size_t classes = known_.classes.size();
         if (classes == 0 && !regression_) return nb::none();
         std::vector<double> kept;
@@ -66,16 +66,16 @@ class Stream {
 
     /// The classes and the scores of the outputs, of the same moment.
     nb::tuple margins(nb::handle self, nb::handle x) {
-        Look look(*this);
+        Reader reader(*this);
         std::vector<double> kept;
-        const std::span<const double> found = scores_of(self, look.read(x), kept);
+        const std::span<const double> found = scores_of(self, reader.read(x), kept);
         const std::vector<double> scores(found.begin(), found.end());
         return nb::make_tuple(classes(), scores);
     }
 
     /// What each item of x adds to the scores of the outputs: items x outputs.
     nb::ndarray<nb::numpy, double> contributions(nb::handle self, const nb::dict& x) {
-        Look look(*this);
+        Reader reader(*this);
         std::vector<double> sums, without;
         if (known_.selects()) scores_of(self, {}, without);
         const std::size_t outputs =
@@ -83,7 +83,7 @@ class Stream {
         for (const auto& [name, value] : x) {
             nb::dict item;
             item[name] = value;
-            const StreamRow row = look.read(item);
+            const StreamRow row = reader.read(item);
             std::vector<double> added(outputs);
             if (known_.selects()) {
                 scores_of(self, row, added);
@@ -245,7 +245,7 @@ class Stream {
     class Turn {
       public:
         explicit Turn(Stream& stream) : hold_(stream.guard_), stream_(stream) {
-            if (stream.busy_) refuse();
+            if (stream.busy_) reject_nested_call();
             stream.busy_ = true;
         }
         ~Turn() {
@@ -260,13 +260,13 @@ class Stream {
 
     /// One call that looks at the model. It may come amid another of the same thread, from a signal
     /// handler, and then reads into memory of its own; but not while features find their slots.
-    class Look {
+    class Reader {
       public:
-        explicit Look(Stream& stream)
+        explicit Reader(Stream& stream)
             : hold_(stream.guard_), stream_(stream), nested_(std::exchange(stream.busy_, true)) {
-            if (stream.settling_) refuse();
+            if (stream.committing_) reject_nested_call();
         }
-        ~Look() {
+        ~Reader() {
             if (nested_) return;
             stream_.reading_.fresh.clear();
             stream_.busy_ = false;
@@ -285,19 +285,19 @@ class Stream {
         Reading own_;
     };
 
-    [[noreturn]] static void refuse() {
+    [[noreturn]] static void reject_nested_call() {
         throw std::runtime_error("the names and values of x must not use the model themselves");
     }
 
     /// True if learning what was read cannot fail half-way.
-    bool moderate(double target, double weight) {
+    bool cannot_fail(double target, double weight) {
         const bool full = known_.waiting.size() + 1 == bounds_.batch_size;
         if (bounds_.batch_size > 1 && (known_.model->hard() || (full && known_.waiting.extreme)))
             return false;
         const auto [largest, q] = reading_.magnitude();
         return largest <= Limits::value && std::abs(target) <= Limits::score &&
                (q == 0 || q >= Limits::shortest) && weight >= Limits::shortest &&
-               weight <= Limits::score && known_.model->moderate(reading_.row());
+               weight <= Limits::score && known_.model->cannot_overflow(reading_.row());
     }
 
     /// Runs `body` and undoes it if it raises. `replaces`: it replaces the model before it changes
@@ -340,18 +340,18 @@ class Stream {
     }
 
     /// New features get their slots. Their names may be compared, by code of their own.
-    class Settling {
+    class Committing {
       public:
-        explicit Settling(bool& flag) : flag_(flag) { flag_ = true; }
-        Settling(const Settling&) = delete;
-        ~Settling() { flag_ = false; }
+        explicit Committing(bool& flag) : flag_(flag) { flag_ = true; }
+        Committing(const Committing&) = delete;
+        ~Committing() { flag_ = false; }
 
       private:
         bool& flag_;
     };
 
     Reading::Slots find_slots() {
-        const Settling settling(settling_);
+        const Committing committing(committing_);
         return known_.find_slots(reading_, bounds_);
     }
 
@@ -434,8 +434,8 @@ class Stream {
 
     void take_in(std::int64_t label, double target, double weight) {
         {
-            const Settling settling(settling_);
-            known_.settle(reading_, bounds_);
+            const Committing committing(committing_);
+            known_.assign_slots(reading_, bounds_);
         }
         const StreamRow x = reading_.row();
         if (bounds_.batch_size == 1)
@@ -451,7 +451,7 @@ class Stream {
     Guard guard_;
     Knowledge* before_ = nullptr;  ///< what is put back if the example cannot be learned
     bool busy_ = false;            ///< a call of this thread is using `reading_`
-    bool settling_ = false;        ///< what is known is between two examples
+    bool committing_ = false;      ///< what is known is between two examples
 };
 
 /// Keeps other threads out of a stream for several calls.

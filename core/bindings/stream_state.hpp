@@ -77,7 +77,7 @@ struct Knowledge {
     /// Appends the new features of a reading to its row, with the slots that they will have.
     Reading::Slots find_slots(Reading& reading, const Bounds& bounds) const {
         Reading::Slots found;
-        if (bounds.drops()) check_room(reading, bounds);
+        if (bounds.drops()) check_size(reading, bounds);
         std::vector<std::int32_t> used;
         if (bounds.drops()) {
             const StreamRow row = reading.row();
@@ -120,9 +120,9 @@ struct Knowledge {
     }
 
     /// Gives slots to the features of a reading that were never met before.
-    void settle(Reading& reading, const Bounds& bounds) {
+    void assign_slots(Reading& reading, const Bounds& bounds) {
         if (bounds.drops()) {
-            check_room(reading, bounds);
+            check_size(reading, bounds);
             const StreamRow row = reading.row();
             for (std::size_t k = 0; k < row.size; ++k) recency.touch(row.indices[k]);
         }
@@ -171,7 +171,8 @@ struct Knowledge {
             values = column<typename std::decay_t<decltype(values)>::value_type>(arrays, name);
         });
         waiting.extreme = true;
-        const bool listed = order.size() == (bounds.drops() ? features.size() : 0) && whole(order);
+        const bool listed =
+            order.size() == (bounds.drops() ? features.size() : 0) && is_permutation(order);
         if (!listed || !waiting_fits(bounds))
             throw nb::value_error("the state of the stream does not fit together");
         recency = Recency::from_order(order);
@@ -182,8 +183,8 @@ struct Knowledge {
         const Model<double>& m = model->model;
         double updates = 0, loss = 0;
         for (std::size_t g = 0; g < m.groups.size(); ++g) {
-            updates += static_cast<double>(m.tally.updates[g]);
-            loss += m.tally.loss[g];
+            updates += static_cast<double>(m.group_counts.updates[g]);
+            loss += m.group_counts.loss[g];
         }
         return nb::make_tuple(m.record.mistakes[0], updates, loss);
     }
@@ -212,7 +213,7 @@ struct Knowledge {
 
   private:
     /// True for the numbers 0 .. n-1 in any order.
-    static bool whole(std::vector<std::int32_t> numbers) {
+    static bool is_permutation(std::vector<std::int32_t> numbers) {
         std::sort(numbers.begin(), numbers.end());
         for (std::size_t i = 0; i < numbers.size(); ++i)
             if (numbers[i] != static_cast<std::int32_t>(i)) return false;
@@ -253,7 +254,7 @@ struct Knowledge {
     }
 
     /// Raises if the features of this example and of those that wait are more than may be kept.
-    void check_room(const Reading& reading, const Bounds& bounds) const {
+    void check_size(const Reading& reading, const Bounds& bounds) const {
         if (reading.fresh.empty()) return;
         std::vector<std::int32_t> needed = waiting.slots;
         const StreamRow row = reading.row();

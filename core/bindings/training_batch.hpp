@@ -61,7 +61,7 @@ struct RecordedMargins {
 
     void begin(TrainingBatch& training, const std::vector<Shape>& shapes) const {
         if (!reference && !margins) return;
-        if (model >= shapes.size()) throw std::out_of_range("watched names no model");
+        if (model >= shapes.size()) throw std::out_of_range("recorded names no model");
         const Shape& shape = shapes[model];
         const bool fits = reference && margins && reference->matrix.rows == 1 &&
                           reference->matrix.features == shape.features &&
@@ -100,7 +100,7 @@ inline void check_batch(const TrainingBatch& training, std::size_t outputs) {
 
 /// Room for the scores of these rows.
 template <class T>
-inline std::vector<T> room_for_scores(const Matrix& x, std::size_t outputs) {
+inline std::vector<T> score_buffer(const Matrix& x, std::size_t outputs) {
     check_memory(static_cast<double>(x.rows) * static_cast<double>(outputs) * sizeof(T),
                  "the scores of " + std::to_string(x.rows) + " rows", "score fewer at a time");
     return std::vector<T>(x.rows * outputs);

@@ -31,12 +31,12 @@ struct Group {
 };
 
 /// Error counts of each group. Predictions are evaluated before the example is learned.
-struct Tally {
+struct GroupCounts {
     Aligned<std::int64_t> mistakes, updates;
     Aligned<std::int64_t> last_update;  ///< number of examples seen at the last update
     Aligned<double> loss;
 
-    explicit Tally(std::size_t groups = 0)
+    explicit GroupCounts(std::size_t groups = 0)
         : mistakes(groups), updates(groups), last_update(groups), loss(groups) {}
 };
 
@@ -110,14 +110,14 @@ struct Record {
 
     /// Add an example with this weight to the recent sums.
     void count_example(double weight) {
-        weight = moderate(weight);
+        weight = clamped(weight);
         recent_examples = recent_examples * memory + 1;
         recent_weight = recent_weight * memory + weight;
         recent_squares = recent_squares * memory + weight * weight;
     }
 
     /// Clamp a weight, so that its square is a normal number.
-    static double moderate(double weight) {
+    static double clamped(double weight) {
         constexpr double most = 1e90;
         return std::max(1 / most, std::min(most, weight));
     }
@@ -125,7 +125,7 @@ struct Record {
     /// Return the weighted error for the recent sums; a finite error stays finite.
     static double weighted(double weight, double error) {
         constexpr double most = 1e290;
-        return std::min(moderate(weight) * error, std::max(error, most));
+        return std::min(clamped(weight) * error, std::max(error, most));
     }
 
     /// Return the mean weight of an example, weighted by the weights themselves. Measured in this
@@ -145,12 +145,12 @@ struct Record {
         return recent_examples >= (1 - rounding) * discounted;
     }
 
-    void may_answer_jointly() {
+    void allow_ensemble() {
         part.assign(recent_mistakes.size(), 0);
         margin_size.assign(part.size(), 0);
         margin_loss.assign(part.size() * stretches.size(), 0);
     }
-    bool answers_jointly() const {
+    bool forms_ensemble() const {
         return std::any_of(part.begin(), part.end(), [](double each) { return each > 0; });
     }
 

@@ -45,9 +45,9 @@ struct FeatureLayout {
             gain = 1 / std::sqrt(static_cast<float>(count));
         }
         fourier.grow(count);
-        const std::size_t room = 2 * grids_wanted - grids.size();
+        const std::size_t left = 2 * grids_wanted - grids.size();
         const std::size_t share = (grids_wanted * (count - known) + count - 1) / count;
-        const Block block{known, count - known, grids.size(), std::min(room, share), features()};
+        const Block block{known, count - known, grids.size(), std::min(left, share), features()};
         grids.add(block.grids, known, count);
         blocks.push_back(block);
     }

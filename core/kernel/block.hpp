@@ -25,7 +25,7 @@ struct KernelBlock {
     void clear() { rows = 0, targets.clear(), weights.clear(), ids.clear(), has_inner = false; }
 
     /// Makes room for the values with `slots` support vectors and with all that may come.
-    void make_room(std::size_t slots) {
+    void reserve(std::size_t slots) {
         stride = padded_to_vectors(slots + rows);
         values.resize(rows * stride);
         self.resize(rows);
@@ -33,7 +33,7 @@ struct KernelBlock {
 
     /// The values with every support vector of the store.
     void evaluate(const KernelFunction& k, double shift, const Store& store) {
-        make_room(store.size());
+        reserve(store.size());
         for (std::size_t r = 0; r < rows; ++r) self[r] = self_value(k, examples.norms[r]) + shift;
         fill(k, shift, store, values.data(), stride);
     }

@@ -27,13 +27,13 @@ inline double smallest(const std::vector<double>& values) {
 
 /// Where the cheapest stands; of those that are so but for rounding, the oldest. Examples that are
 /// far apart often took the same step: rounding would choose another one on every machine.
-inline std::size_t oldest_of_cheapest(const std::vector<double>& prices,
+inline std::size_t oldest_of_cheapest(const std::vector<double>& costs,
                                       const std::vector<std::int64_t>& born) {
     constexpr double rounding = 1e-9;
-    const double best = smallest(prices), most = best + rounding * std::abs(best);
-    std::size_t found = prices.size();
-    for (std::size_t i = 0; i < prices.size(); ++i)
-        if (prices[i] <= most && (found == prices.size() || born[i] < born[found])) found = i;
+    const double best = smallest(costs), most = best + rounding * std::abs(best);
+    std::size_t found = costs.size();
+    for (std::size_t i = 0; i < costs.size(); ++i)
+        if (costs[i] <= most && (found == costs.size() || born[i] < born[found])) found = i;
     return found;
 }
 
@@ -68,12 +68,12 @@ class Budget {
 
     /// The slot to remove; `shares` lists the others that receive a part of its weight.
     std::size_t choose(const Expansion& e) {
-        prices.resize(e.size());
+        costs.resize(e.size());
         shares.clear();
         return with_strategy(strategy, [&](auto how) {
-            how.price(known, kept, e, prices);
-            for (const std::size_t slot : kept.slots) prices[slot] = infinity;
-            const std::size_t best = oldest_of_cheapest(prices, e.born);
+            how.cost(known, kept, e, costs);
+            for (const std::size_t slot : kept.slots) costs[slot] = infinity;
+            const std::size_t best = oldest_of_cheapest(costs, e.born);
             how.share(known, kept, e, best, shares);
             return best;
         });
@@ -86,8 +86,8 @@ class Budget {
     }
 
     /// The batch is over.
-    void settle(const Expansion& e) {
-        if (limit > 0) with_strategy(strategy, [&](auto how) { how.settle(known, e); });
+    void finish_batch(const Expansion& e) {
+        if (limit > 0) with_strategy(strategy, [&](auto how) { how.finish_batch(known, e); });
     }
 
     std::size_t limit = 0;
@@ -97,7 +97,7 @@ class Budget {
 
   private:
     Newcomers kept;
-    std::vector<double> prices;
+    std::vector<double> costs;
 };
 
 }  // namespace aggro

@@ -21,7 +21,7 @@ class SquareTable {
 
     /// Adds a last row and column.
     void append(const double* row, const double* column, double diagonal) {
-        make_room(count + 1);
+        reserve(count + 1);
         for (std::size_t j = 0; j < count; ++j) {
             values[count * stride + j] = row[j];
             values[j * stride + count] = column[j];
@@ -48,13 +48,13 @@ class SquareTable {
     }
     void assign(const double* data, std::size_t size) {
         count = 0;
-        make_room(size);
+        reserve(size);
         count = size;
         for (std::size_t i = 0; i < size; ++i) std::copy_n(data + i * size, size, row(i));
     }
 
   private:
-    void make_room(std::size_t size) {
+    void reserve(std::size_t size) {
         if (size <= stride) return;
         const std::size_t wider = std::max(size, stride + stride / 2 + 8);
         std::vector<double> moved(wider * wider);
@@ -78,7 +78,7 @@ class Neighbours {
 
     void append() { nearest.push_back(newcomer), distance.push_back(0.0); }
 
-    void settle(const SquareTable& k, const std::vector<double>& self) {
+    void finish_batch(const SquareTable& k, const std::vector<double>& self) {
         for (std::size_t s = 0; s < nearest.size(); ++s) {
             if (nearest[s] != newcomer) continue;
             const double* row = k.row(s);
@@ -182,7 +182,7 @@ class InverseGram {
     }
 
     /// Recomputed from the kernel matrix from time to time: errors of many small changes add up.
-    void rebuild_if_worn(const SquareTable& k) {
+    void rebuild_if_due(const SquareTable& k) {
         if (since_rebuilt >= 64 + static_cast<std::int64_t>(4 * k.size())) rebuild(k);
     }
 

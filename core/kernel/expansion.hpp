@@ -22,7 +22,7 @@ class Expansion {
     std::size_t append(std::int64_t id, double self_kernel) {
         const std::size_t slot = size();
         coefs.resize(coefs.size() + stride, 0.0);
-        if (average) trails.resize(trails.size() + stride, 0.0);
+        if (average) shifts.resize(shifts.size() + stride, 0.0);
         ids.push_back(id), born.push_back(next_birth++), self.push_back(self_kernel);
         slots[id] = slot;
         return slot;
@@ -34,7 +34,7 @@ class Expansion {
         slots.erase(ids[slot]);
         if (slot != last) slots[ids[last]] = slot;
         replace_by_last(coefs, slot, stride);
-        if (average) replace_by_last(trails, slot, stride);
+        if (average) replace_by_last(shifts, slot, stride);
         replace_by_last(ids, slot), replace_by_last(born, slot), replace_by_last(self, slot);
     }
 
@@ -42,7 +42,7 @@ class Expansion {
     void add(std::size_t slot, const double* tau, double rounds) {
         for (std::size_t k = 0; k < outputs; ++k) coefs[slot * stride + k] += tau[k];
         if (!average) return;
-        for (std::size_t k = 0; k < outputs; ++k) trails[slot * stride + k] += rounds * tau[k];
+        for (std::size_t k = 0; k < outputs; ++k) shifts[slot * stride + k] += rounds * tau[k];
     }
 
     /// `to` absorbs a share of what `from` stands for; of the past as well.
@@ -50,7 +50,7 @@ class Expansion {
         for (std::size_t k = 0; k < stride; ++k)
             coefs[to * stride + k] += share * coefs[from * stride + k];
         for (std::size_t k = 0; average && k < stride; ++k)
-            trails[to * stride + k] += share * trails[from * stride + k];
+            shifts[to * stride + k] += share * shifts[from * stride + k];
     }
 
     /// The same support vectors with other outputs: `change` is the matrix, new x old, that turns
@@ -69,7 +69,7 @@ class Expansion {
             return out;
         };
         to.coefs = turn(coefs);
-        to.trails = turn(trails);
+        to.shifts = turn(shifts);
         return to;
     }
 
@@ -83,7 +83,7 @@ class Expansion {
     std::vector<double> predictor(std::int64_t rounds) const {
         std::vector<double> out = coefs;
         for (std::size_t i = 0; average && rounds > 0 && i < out.size(); ++i)
-            out[i] -= trails[i] / static_cast<double>(rounds);
+            out[i] -= shifts[i] / static_cast<double>(rounds);
         return out;
     }
 
@@ -104,7 +104,7 @@ class Expansion {
     std::size_t outputs, stride;
     bool average;
     std::int64_t next_birth = 0;
-    std::vector<double> coefs, trails;    ///< slots x stride
+    std::vector<double> coefs, shifts;    ///< slots x stride
     std::vector<double> self;             ///< k(x, x), the constant included
     std::vector<std::int64_t> ids, born;  ///< which example it was, and when it came
     std::unordered_map<std::int64_t, std::size_t> slots;

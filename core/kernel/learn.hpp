@@ -98,19 +98,20 @@ class KernelLearn {
         const double* last = scores.data() + j * e.stride;
         if (!e.average || m.history.examples == 0) return last;
         vote.resize(e.stride);
-        e.score(block.kernel(first + j), e.trails.data(), vote.data());
+        e.score(block.kernel(first + j), e.shifts.data(), vote.data());
         for (std::size_t k = 0; k < e.outputs; ++k)
             vote[k] = last[k] - vote[k] / static_cast<double>(m.history.examples);
         return vote.data();
     }
 
     /// Counts the prediction of an example before it is learned.
-    void write_down(const Target& target, const double* said) {
+    void write_down(const Target& target, const double* predicted) {
         if (!m.frozen) {
-            m.history.mistakes += is_wrong(target, said);
-            m.history.ties += e.outputs == 1 && m.groups[0].task == Task::margin && said[0] == 0;
+            m.history.mistakes += is_wrong(target, predicted);
+            m.history.ties +=
+                e.outputs == 1 && m.groups[0].task == Task::margin && predicted[0] == 0;
         }
-        if (margins) margins = std::copy_n(said, e.outputs, margins);
+        if (margins) margins = std::copy_n(predicted, e.outputs, margins);
     }
 
     /// The outputs together: the best one, or any of them. A regression makes no mistakes.
@@ -216,7 +217,7 @@ class KernelLearn {
         }
         if (newcomers.empty()) return;
         if (m.budget.exceeded_by(e.size())) forget(block, first);
-        m.budget.settle(e);
+        m.budget.finish_batch(e);
     }
 
     void remember(KernelBlock<Store>& block, std::size_t first, std::size_t r, const double* tau,

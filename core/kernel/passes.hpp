@@ -85,7 +85,7 @@ inline void learn_values(KernelModel& m, OutsideStore& store, const TrainingBatc
     KernelBlock<OutsideStore> block;
     const std::size_t n = store.size();
     block.rows = training.count;
-    block.make_room(n);
+    block.reserve(n);
     std::vector<double> inner(within, within + block.rows * block.rows);
     for (double& value : inner) value += m.shape.shift();
     block.set_inner(inner.data());
@@ -163,14 +163,14 @@ inline bool harmless(const KernelModel& m, const TrainingBatch& training) {
     const bool long_enough =
         m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;
     double largest = 0;
-    const auto look = [&](const auto* values) {
+    const auto visit = [&](const auto* values) {
         for (std::size_t i = 0, n = training.x.stored(); i < n; ++i)
             largest = std::max(largest, std::abs(static_cast<double>(values[i])));
     };
     if (!bounded && training.x.doubles)
-        look(static_cast<const double*>(training.x.values));
+        visit(static_cast<const double*>(training.x.values));
     else if (!bounded)
-        look(static_cast<const float*>(training.x.values));
+        visit(static_cast<const float*>(training.x.values));
     const double norm = largest * largest * static_cast<double>(training.x.features);
     KernelFunction worst = k;
     worst.gamma = std::abs(k.gamma), worst.coef0 = std::abs(k.coef0);

@@ -158,7 +158,7 @@ struct SparseBlock {
     std::size_t features = 0;
     std::vector<SparseExample> examples;
     std::vector<double> norms;
-    std::vector<double> spread;  ///< features x lanes, zero between two uses
+    std::vector<double> spread;  ///< features x columns, zero between two uses
 
     void resize(std::size_t rows, std::size_t width) {
         features = width;
@@ -216,13 +216,14 @@ class SparseStore {
     /// Eight rows at a time are spread over all features; each support vector then meets them at
     /// once.
     void products(Block& block, std::size_t rows, double* out, std::size_t stride) const {
-        block.spread.resize(features * lanes, 0.0);
-        for (std::size_t begin = 0; begin < rows; begin += lanes) {
-            const std::size_t some = std::min(lanes, rows - begin);
+        block.spread.resize(features * columns, 0.0);
+        for (std::size_t begin = 0; begin < rows; begin += columns) {
+            const std::size_t some = std::min(columns, rows - begin);
             fill_spread(block, begin, some, true);
             for (std::size_t slot = 0; slot < examples.size(); ++slot) {
-                double sums[lanes];
-                dot_lanes<double>(examples[slot].row(), block.spread.data(), lanes, lanes, sums);
+                double sums[columns];
+                dot_lanes<double>(examples[slot].row(), block.spread.data(), columns, columns,
+                                  sums);
                 for (std::size_t i = 0; i < some; ++i) out[(begin + i) * stride + slot] = sums[i];
             }
             fill_spread(block, begin, some, false);
@@ -230,13 +231,13 @@ class SparseStore {
     }
 
   private:
-    static constexpr std::size_t lanes = 8;
+    static constexpr std::size_t columns = 8;
 
     static void fill_spread(Block& block, std::size_t begin, std::size_t some, bool value) {
         for (std::size_t i = 0; i < some; ++i) {
             const auto row = block.examples[begin + i].row();
             for (std::size_t k = 0; k < row.size; ++k)
-                block.spread[row.feature(k) * lanes + i] = value ? row.values[k] : 0.0;
+                block.spread[row.feature(k) * columns + i] = value ? row.values[k] : 0.0;
         }
     }
 

@@ -29,11 +29,11 @@ struct Memory {
 };
 
 /// Half of what a removal costs: the square of the coefficients, for every slot.
-inline void square_weights(const Expansion& e, std::vector<double>& prices) {
+inline void square_weights(const Expansion& e, std::vector<double>& costs) {
     if (e.stride == 1)
-        for (std::size_t r = 0; r < e.size(); ++r) prices[r] = e.coefs[r] * e.coefs[r];
+        for (std::size_t r = 0; r < e.size(); ++r) costs[r] = e.coefs[r] * e.coefs[r];
     else
-        for (std::size_t r = 0; r < e.size(); ++r) prices[r] = e.squared_weight(r);
+        for (std::size_t r = 0; r < e.size(); ++r) costs[r] = e.squared_weight(r);
 }
 
 /// Dropped: the oldest one, absorbed by none.
@@ -42,19 +42,19 @@ struct ForgetOldest {
 
     /// Takes in an example that becomes the last slot.
     static void take_in(Memory&, const double*, double) {}
-    /// The newcomers stay. To be called before prices are asked for.
+    /// The newcomers stay. To be called before costs are asked for.
     static void protect(Newcomers&, const std::vector<Newcomer>&, const Expansion&) {}
     /// What each removal would cost, times two.
-    static void price(const Memory&, const Newcomers&, const Expansion& e,
-                      std::vector<double>& prices) {
-        std::copy(e.born.begin(), e.born.end(), prices.begin());
+    static void cost(const Memory&, const Newcomers&, const Expansion& e,
+                     std::vector<double>& costs) {
+        std::copy(e.born.begin(), e.born.end(), costs.begin());
     }
     /// Who absorbs slot r.
     static void share(const Memory&, Newcomers&, const Expansion&, std::size_t, Shares&) {}
     /// Slot r goes; the last one takes its place.
     static void removed(Memory&, const Expansion&, std::size_t) {}
     /// The batch is over.
-    static void settle(Memory&, const Expansion&) {}
+    static void finish_batch(Memory&, const Expansion&) {}
 };
 
 /// Absorbed by the new examples alone.
@@ -62,10 +62,10 @@ struct ForgetSimple : ForgetOldest {
     static void protect(Newcomers& n, const std::vector<Newcomer>& newcomers, const Expansion& e) {
         n.factor(newcomers, e);
     }
-    static void price(const Memory&, const Newcomers& n, const Expansion& e,
-                      std::vector<double>& prices) {
-        square_weights(e, prices);
-        for (std::size_t r = 0; r < e.size(); ++r) prices[r] *= n.residual[r];
+    static void cost(const Memory&, const Newcomers& n, const Expansion& e,
+                     std::vector<double>& costs) {
+        square_weights(e, costs);
+        for (std::size_t r = 0; r < e.size(); ++r) costs[r] *= n.residual[r];
     }
     static void share(const Memory&, Newcomers& n, const Expansion&, std::size_t r,
                       Shares& shares) {
@@ -82,11 +82,10 @@ struct ForgetNearest : ForgetSimple {
         known.neighbours.append();
         known.table.append(kernel, kernel, self);
     }
-    static void price(const Memory& known, const Newcomers& n, const Expansion& e,
-                      std::vector<double>& prices) {
-        square_weights(e, prices);
-        for (std::size_t r = 0; r < e.size(); ++r)
-            prices[r] *= n.residual[r] - gain(known, n, e, r);
+    static void cost(const Memory& known, const Newcomers& n, const Expansion& e,
+                     std::vector<double>& costs) {
+        square_weights(e, costs);
+        for (std::size_t r = 0; r < e.size(); ++r) costs[r] *= n.residual[r] - gain(known, n, e, r);
     }
     static void share(const Memory& known, Newcomers& n, const Expansion& e, std::size_t r,
                       Shares& shares) {
@@ -103,8 +102,8 @@ struct ForgetNearest : ForgetSimple {
         known.neighbours.remove(known.table, e.self, r);
         known.table.remove(r);
     }
-    static void settle(Memory& known, const Expansion& e) {
-        known.neighbours.settle(known.table, e.self);
+    static void finish_batch(Memory& known, const Expansion& e) {
+        known.neighbours.finish_batch(known.table, e.self);
     }
 
   private:
@@ -137,11 +136,11 @@ struct ForgetProjection : ForgetSimple {
         known.gram.append(kernel, self);
         known.table.append(kernel, kernel, self);
     }
-    static void price(Memory& known, const Newcomers&, const Expansion& e,
-                      std::vector<double>& prices) {
-        square_weights(e, prices);
+    static void cost(Memory& known, const Newcomers&, const Expansion& e,
+                     std::vector<double>& costs) {
+        square_weights(e, costs);
         const auto& diagonal = known.gram.diagonal();
-        for (std::size_t r = 0; r < e.size(); ++r) prices[r] /= diagonal[r];
+        for (std::size_t r = 0; r < e.size(); ++r) costs[r] /= diagonal[r];
     }
     static void share(Memory& known, Newcomers& n, const Expansion& e, std::size_t r,
                       Shares& shares) {
@@ -158,7 +157,9 @@ struct ForgetProjection : ForgetSimple {
         known.gram.remove(r);
         known.table.remove(r);
     }
-    static void settle(Memory& known, const Expansion&) { known.gram.rebuild_if_worn(known.table); }
+    static void finish_batch(Memory& known, const Expansion&) {
+        known.gram.rebuild_if_due(known.table);
+    }
 };
 
 /// Their names in Python.

@@ -80,9 +80,9 @@ class AddClasses {
         from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
             using Values = decltype(source);
             if (size == 0 || !wanted(name, per)) return;
-            to.visit([&](const char* other, Per, auto* target, std::size_t room) {
+            to.visit([&](const char* other, Per, auto* target, std::size_t capacity) {
                 if constexpr (std::is_same_v<Values, decltype(target)>)
-                    if (room == size && std::strcmp(name, other) == 0)
+                    if (capacity == size && std::strcmp(name, other) == 0)
                         std::copy_n(source, size, target);
             });
         });
@@ -93,14 +93,14 @@ class AddClasses {
     /// zero predicts the first class: ties were mistakes, unless the known class is the first.
     void resolve_first_class(Model<T>& m) const {
         if (position[0] != 0) return;
-        const Record& turned = from.turned;
+        const Record& swapped = from.swapped;
         for (std::size_t i = 0; i < models; ++i)
-            m.tally.mistakes[i * m.groups_per_model()] -=
-                static_cast<std::int64_t>(from.record.mistakes[i] - turned.mistakes[i]);
-        m.record.mistakes = turned.mistakes;
-        m.record.recent_mistakes = turned.recent_mistakes;
-        m.record.chosen_mistakes = turned.chosen_mistakes;
-        m.record.drift = turned.drift;
+            m.group_counts.mistakes[i * m.groups_per_model()] -=
+                static_cast<std::int64_t>(from.record.mistakes[i] - swapped.mistakes[i]);
+        m.record.mistakes = swapped.mistakes;
+        m.record.recent_mistakes = swapped.recent_mistakes;
+        m.record.chosen_mistakes = swapped.chosen_mistakes;
+        m.record.drift = swapped.drift;
     }
 
     /// Negates every output, which is exact. The class sum is that
@@ -110,11 +110,11 @@ class AddClasses {
             for (std::size_t i = 0; i < size; ++i) values[i] = 0 - values[i];
         };
         for (std::size_t j = 0; j < to.shape.features; ++j) {
-            T* lanes = to.weights.row(j);
-            negate(lanes, to.shape.outputs);
-            if (to.shape.averages()) negate(lanes + to.lanes, to.shape.outputs);
+            T* cell = to.weights.row(j);
+            negate(cell, to.shape.outputs);
+            if (to.shape.averages()) negate(cell + to.columns, to.shape.outputs);
             if (to.shape.sums == 0) continue;
-            lanes[to.shape.outputs] = 0;
+            cell[to.shape.outputs] = 0;
             if (to.sum_rest.stride() > 0) to.sum_rest.row(j)[0] = 0;
         }
         for (Block<T>* block : {&to.ring, &to.pool, &to.pool_mean})
@@ -147,7 +147,7 @@ class AddClasses {
         for (std::size_t j = 0; j < to.shape.features; ++j) {
             move(from.weights.row(j), to.weights.row(j));
             if (to.shape.averages())
-                move(from.weights.row(j) + from.lanes, to.weights.row(j) + to.lanes);
+                move(from.weights.row(j) + from.columns, to.weights.row(j) + to.columns);
         }
         for (std::size_t j = 0; j < from.pool_mean.rows(); ++j)
             move(from.pool_mean.row(j), to.pool_mean.row(j));
@@ -241,11 +241,11 @@ class AddClasses {
     }
 
     void write_sums(std::size_t j, const std::vector<double>& sums) {
-        T* lanes = to.weights.row(j) + to.shape.outputs;
+        T* cell = to.weights.row(j) + to.shape.outputs;
         for (std::size_t c = 0; c < to.shape.sums + (to.shape.total ? 1 : 0); ++c) {
-            lanes[c] = static_cast<T>(sums[c]);
+            cell[c] = static_cast<T>(sums[c]);
             if (to.sum_rest.stride() > 0)
-                to.sum_rest.row(j)[c] = static_cast<T>(sums[c] - static_cast<double>(lanes[c]));
+                to.sum_rest.row(j)[c] = static_cast<T>(sums[c] - static_cast<double>(cell[c]));
         }
     }
 
@@ -254,19 +254,20 @@ class AddClasses {
     void add_groups() {
         for (std::size_t i = 0; i < models; ++i) {
             for (std::size_t g = i * groups_before; g < (i + 1) * groups_before; ++g) {
-                to.tally.mistakes[i * groups] += from.tally.mistakes[g];
-                to.tally.updates[i * groups] += from.tally.updates[g];
-                to.tally.loss[i * groups] += from.tally.loss[g];
+                to.group_counts.mistakes[i * groups] += from.group_counts.mistakes[g];
+                to.group_counts.updates[i * groups] += from.group_counts.updates[g];
+                to.group_counts.loss[i * groups] += from.group_counts.loss[g];
             }
-            const auto begin =
-                from.tally.last_update.begin() + static_cast<std::ptrdiff_t>(i * groups_before);
+            const auto begin = from.group_counts.last_update.begin() +
+                               static_cast<std::ptrdiff_t>(i * groups_before);
             std::fill_n(
-                to.tally.last_update.begin() + static_cast<std::ptrdiff_t>(i * groups), groups,
+                to.group_counts.last_update.begin() + static_cast<std::ptrdiff_t>(i * groups),
+                groups,
                 *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(groups_before)));
         }
         const std::size_t keys = to.shape.reservoir;
         for (const auto& [mine, old] : continued(groups, groups_before, independent())) {
-            to.tally.last_update[mine] = from.tally.last_update[old];
+            to.group_counts.last_update[mine] = from.group_counts.last_update[old];
             for (auto places : {&Model<T>::ring_fill, &Model<T>::ring_next, &Model<T>::pool_fill})
                 if (!(from.*places).empty()) (to.*places)[mine] = (from.*places)[old];
             if (!from.pool_key.empty())

@@ -98,12 +98,12 @@ class BatchGram {
         used = next - base;
     }
 
-    /// Sparse rows: up to `width` of them are laid out side by side, one lane each, so that every
+    /// Sparse rows: up to `width` of them are laid out side by side, one column each, so that every
     /// other row meets them all in one walk.
     void measure_board(std::size_t index, std::size_t first) {
         const std::size_t n = rows.size(), some = std::min(width, n - first),
-                          lane = m.groups[index].first;
-        const double constant = m.shape.intercept ? m.bias_variance[lane] : 0;
+                          column = m.groups[index].first;
+        const double constant = m.shape.intercept ? m.bias_variance[column] : 0;
         board.assign(static_cast<std::size_t>(used) * width, 0.0);
         const std::int32_t* names = numbers.data();
         for (std::size_t j = 0; j < first + some; names += rows[j++].size)
@@ -113,7 +113,7 @@ class BatchGram {
         names = numbers.data();
         for (std::size_t k = 0; k < n; names += rows[k++].size) {
             if (k < first) continue;
-            const Wide scaled = in_metric(rows[k], lane);
+            const Wide scaled = in_metric(rows[k], column);
             const SparseRow<double, std::int32_t> x{scaled.values, names, scaled.size};
             dot_lanes(x, board.data(), width, width, products);
             for (std::size_t j = 0; j < some; ++j)
@@ -122,11 +122,11 @@ class BatchGram {
     }
 
     /// The row times the variances of the metric.
-    Wide in_metric(const Wide& x, std::size_t lane) {
+    Wide in_metric(const Wide& x, std::size_t column) {
         if (!m.diagonal()) return x;
         scaled.resize(x.size);
         for (std::size_t k = 0; k < x.size; ++k)
-            scaled[k] = x.values[k] * m.variance()[x.feature(k) * m.weights.stride() + lane];
+            scaled[k] = x.values[k] * m.variance()[x.feature(k) * m.weights.stride() + column];
         return widened(x, scaled.data());
     }
 
@@ -146,10 +146,10 @@ class BatchGram {
             m.full[index].write_image(x, image);
             return m.shape.intercept ? image.back() : 0;
         }
-        const std::size_t lane = m.groups[index].first;
+        const std::size_t column = m.groups[index].first;
         image.resize(m.shape.features);
-        write(x, in_metric(x, lane).values);
-        return m.shape.intercept ? m.bias_variance[lane] : 0;
+        write(x, in_metric(x, column).values);
+        return m.shape.intercept ? m.bias_variance[column] : 0;
     }
 
     /// The image at the row's features becomes these values, or zero again.
@@ -163,7 +163,8 @@ class BatchGram {
     std::vector<double> gram;
     std::vector<Wide> rows;
     std::vector<double> values, scaled;  ///< of all rows; of one row in the metric
-    std::vector<double> board;  ///< rows of the batch side by side, `width` lanes for each feature
+    std::vector<double>
+        board;  ///< rows of the batch side by side, `width` columns for each feature
     std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
     std::int32_t base = 0, used = 0;
     std::vector<double> image;

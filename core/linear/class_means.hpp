@@ -28,20 +28,20 @@ class ClassMeans {
         const double grown = weight * row.stretch;
         for (std::size_t c = 0; c < m.shape.sums; ++c)
             s.plain[m.shape.outputs + c] = static_cast<T>(member(c) ? grown : 0);
-        if (m.shape.total) s.plain[m.total_lane()] = static_cast<T>(grown);
+        if (m.shape.total) s.plain[m.total_column()] = static_cast<T>(grown);
         if (!m.lazy_means()) {
             space.add_sums(row.x);
             space.add(row.x, s.plain);
             clear(s.plain);
             return false;
         }
-        fold_if_strained(m, weight, member);
+        fold_before_adding(m, weight, member);
         for (std::size_t k = 0; k < m.shape.outputs; ++k) {
             const Mixture& mix = m.mix[k];
             const bool own = member(m.own_sum[k]);
             s.plain[k] = static_cast<T>(-(own ? mix.own : mix.rest) * grown / mix.scale);
             if (m.shape.averages())
-                s.plain[m.lanes + k] =
+                s.plain[m.columns + k] =
                     static_cast<T>(-(own ? mix.own_sum : mix.rest_sum) * grown -
                                    mix.scale_sum * static_cast<double>(s.plain[k]));
         }
@@ -51,7 +51,7 @@ class ClassMeans {
     /// The products of the last row with the class sums.
     void read_sums(double stretch) {
         for (std::size_t c = 0; c < s.sums.size(); ++c)
-            s.sums[c] = m.shape.outputs + c < m.lanes
+            s.sums[c] = m.shape.outputs + c < m.columns
                             ? stretch * static_cast<double>(s.dot[m.shape.outputs + c])
                             : 0;
     }

@@ -11,27 +11,28 @@ namespace aggro {
 /// The last weight k of feature j.
 template <class T>
 inline double weight_at(const Model<T>& m, std::size_t j, std::size_t k) {
-    const T* lane = m.weights.row(j);
+    const T* cell = m.weights.row(j);
     const Mixture& mix = m.mix[k];
-    double w = mix.scale * static_cast<double>(lane[k]);
+    double w = mix.scale * static_cast<double>(cell[k]);
     if (mix.own == 0 && mix.rest == 0) return w;
-    const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
+    const auto own = static_cast<double>(cell[m.shape.outputs + m.own_sum[k]]);
     w += mix.own * own;
-    if (m.shape.total) w += mix.rest * (static_cast<double>(lane[m.total_lane()]) - own);
+    if (m.shape.total) w += mix.rest * (static_cast<double>(cell[m.total_column()]) - own);
     return w;
 }
 
 /// The mean over the averaged rounds of weight k of feature j.
 template <class T>
 inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
-    const T* lane = m.weights.row(j);
+    const T* cell = m.weights.row(j);
     const Mixture& mix = m.mix[k];
     double sum =
-        mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(lane[m.lanes + k]);
+        mix.scale_sum * static_cast<double>(cell[k]) + static_cast<double>(cell[m.columns + k]);
     if (mix.own_sum != 0 || mix.rest_sum != 0) {
-        const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
+        const auto own = static_cast<double>(cell[m.shape.outputs + m.own_sum[k]]);
         sum += mix.own_sum * own;
-        if (m.shape.total) sum += mix.rest_sum * (static_cast<double>(lane[m.total_lane()]) - own);
+        if (m.shape.total)
+            sum += mix.rest_sum * (static_cast<double>(cell[m.total_column()]) - own);
     }
     return sum / averaged_weight(m.shape, m.counters);
 }
@@ -110,7 +111,7 @@ inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
     for (std::size_t j = 0; j < m.shape.features; ++j) {
         T* cell = m.weights.row(j);
         std::copy_n(table + j * outputs, outputs, cell);
-        if (m.shape.averages()) std::fill_n(cell + m.lanes, m.lanes, T(0));
+        if (m.shape.averages()) std::fill_n(cell + m.columns, m.columns, T(0));
     }
     std::copy(bias.begin(), bias.end(), m.bias.begin());
     std::fill(m.mix.begin(), m.mix.end(), Mixture{});
@@ -119,12 +120,13 @@ inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
         std::fill(filled->begin(), filled->end(), 0);
     m.counters.averaged = 0;
     m.counters.late_weight = 0;
-    std::fill(m.tally.last_update.begin(), m.tally.last_update.end(), m.counters.examples);
+    std::fill(m.group_counts.last_update.begin(), m.group_counts.last_update.end(),
+              m.counters.examples);
 }
 
 /// The weights of the ensemble prediction, and its intercept.
 template <class T>
-inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {
+inline std::pair<std::vector<double>, double> ensemble_coefficients(const Model<T>& m) {
     const Record& r = m.record;
     std::vector<double> weights(m.shape.features);
     double bias = 0;
@@ -142,20 +144,20 @@ inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {
     return {weights, bias};
 }
 
-/// Lane `target` of each feature becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) +
+/// Column `target` of each feature becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) +
 /// keep times what it is.
 template <class T>
 inline void mix_into(Model<T>& m, std::size_t target, std::size_t k, double scale, double own,
                      double rest, double keep) {
     const std::size_t sum = m.shape.outputs + (m.shape.sums > 0 ? m.own_sum[k] : 0),
-                      total = m.total_lane();
+                      total = m.total_column();
     const bool sums = m.shape.sums > 0, others = m.shape.total;
     for (std::size_t j = 0; j < m.shape.features; ++j) {
-        T* lane = m.weights.row(j);
-        const double s = sums ? static_cast<double>(lane[sum]) : 0,
-                     t = others ? static_cast<double>(lane[total]) : s;
-        T& out = lane[target];
-        out = static_cast<T>(scale * static_cast<double>(lane[k]) + own * s + rest * (t - s) +
+        T* cell = m.weights.row(j);
+        const double s = sums ? static_cast<double>(cell[sum]) : 0,
+                     t = others ? static_cast<double>(cell[total]) : s;
+        T& out = cell[target];
+        out = static_cast<T>(scale * static_cast<double>(cell[k]) + own * s + rest * (t - s) +
                              keep * static_cast<double>(out));
     }
 }
@@ -167,7 +169,7 @@ template <class T>
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         Mixture& mix = m.mix[k];
         if (m.shape.averages())
-            mix_into(m, m.lanes + k, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
+            mix_into(m, m.columns + k, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
         mix_into(m, k, k, mix.scale, mix.own, mix.rest, 0);
         mix = {};
     }
@@ -180,22 +182,22 @@ template <class T>
 [[gnu::noinline]] inline void rescale(Model<T>& m, const Group& g) {
     m.announce_sweep();
     const bool averages = m.shape.averages(), others = m.shape.total;
-    const std::size_t stride = m.weights.stride(), total = m.total_lane(),
+    const std::size_t stride = m.weights.stride(), total = m.total_column(),
                       features = m.shape.features;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const Mixture before = m.mix[k];
         int exponent = 0;
         m.mix[k] = {std::frexp(before.scale, &exponent), before.own, before.rest};
         const double factor = std::ldexp(1.0, exponent);
-        const std::size_t sum = m.shape.outputs + m.own_sum[k], shift = m.lanes + k;
-        T* lane = m.weights.data();
-        for (std::size_t j = 0; j < features; ++j, lane += stride) {
-            const auto u = static_cast<double>(lane[k]);
-            lane[k] = static_cast<T>(factor * u);
+        const std::size_t sum = m.shape.outputs + m.own_sum[k], shift = m.columns + k;
+        T* cell = m.weights.data();
+        for (std::size_t j = 0; j < features; ++j, cell += stride) {
+            const auto u = static_cast<double>(cell[k]);
+            cell[k] = static_cast<T>(factor * u);
             if (!averages) continue;
-            const auto own = static_cast<double>(lane[sum]);
-            const double rest = others ? static_cast<double>(lane[total]) - own : 0;
-            lane[shift] = static_cast<T>(static_cast<double>(lane[shift]) + before.scale_sum * u +
+            const auto own = static_cast<double>(cell[sum]);
+            const double rest = others ? static_cast<double>(cell[total]) - own : 0;
+            cell[shift] = static_cast<T>(static_cast<double>(cell[shift]) + before.scale_sum * u +
                                          before.own_sum * own + before.rest_sum * rest);
         }
     }
@@ -208,7 +210,7 @@ inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
 /// Renews the numbers of the mixture before they lose digits (docs/algorithms.md, "Class means and
 /// queue").
 template <class T>
-inline void fold_if_worn(Model<T>& m, const Group& g) {
+inline void fold_if_imprecise(Model<T>& m, const Group& g) {
     constexpr bool wide = sizeof(T) == 8;
     // a mean loses as many digits as the scale; without one, only the exponents have an end
     const double smallest = m.shape.averages() ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
@@ -227,7 +229,7 @@ inline void fold_if_worn(Model<T>& m, const Group& g) {
 /// class without recent examples. What is added to the sums is subtracted from the weights, which
 /// would lose all their digits.
 template <class T, class Member>
-inline void fold_if_strained(Model<T>& m, double omega, Member&& member) {
+inline void fold_before_adding(Model<T>& m, double omega, Member&& member) {
     for (const Group& g : m.groups)
         for (std::size_t k = g.first; k < g.first + g.count; ++k) {
             const double share = member(m.own_sum[k]) ? m.mix[k].own : m.mix[k].rest;
@@ -274,10 +276,10 @@ inline void emphasise(Model<T>& m) {
     if (emphasis < 1e6) return;
     m.announce_sweep();
     for (std::size_t g = 0; m.lazy_means() && g < m.groups.size(); ++g) fold(m, m.groups[g]);
-    std::vector<T> factor(m.lanes, T(1));
-    for (std::size_t l = m.shape.outputs; l < m.lanes; ++l)
+    std::vector<T> factor(m.columns, T(1));
+    for (std::size_t l = m.shape.outputs; l < m.columns; ++l)
         factor[l] = static_cast<T>(1 / emphasis);
-    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
+    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.columns, factor.data());
     for (std::size_t i = 0; i < m.sum_rest.size(); ++i)
         m.sum_rest.data()[i] = static_cast<T>(static_cast<double>(m.sum_rest.data()[i]) / emphasis);
     for (double& count : m.means.count) count /= emphasis;
@@ -290,7 +292,7 @@ inline void emphasise(Model<T>& m) {
 }
 
 /// Adds an example of weight omega and squared length n to the sums of its classes. `dots` are its
-/// products with the sums' lanes and are brought up to date.
+/// products with the columns of the sums and are brought up to date.
 template <class T, class Member>
 inline void accumulate(Model<T>& m, double omega, double n, double* dots, Member&& member) {
     const double total = m.shape.total ? dots[m.shape.sums] : 0;
@@ -323,25 +325,25 @@ inline void queue_centre(Model<T>& m, std::size_t index) {
 
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const Pull pull = gamma > 0 ? pull_of(m, k) : Pull{};
-        const std::size_t own = outputs + (gamma > 0 ? m.own_sum[k] : 0), total = m.total_lane();
+        const std::size_t own = outputs + (gamma > 0 ? m.own_sum[k] : 0), total = m.total_column();
         for (std::size_t j = 0; j < m.shape.features; ++j) {
-            T* lane = m.weights.row(j);
+            T* cell = m.weights.row(j);
             T* slots = m.ring.row(j);
-            slots[next * outputs + k] = lane[k];
+            slots[next * outputs + k] = cell[k];
             double centre = 0;
             for (std::size_t q = 0; q < filled; ++q)
                 centre += static_cast<double>(slots[q * outputs + k]);
             centre /= static_cast<double>(filled);
             if (gamma > 0) {
-                const auto s = static_cast<double>(lane[own]);
+                const auto s = static_cast<double>(cell[own]);
                 centre += gamma * pull.own * s;
                 if (m.shape.total)
-                    centre += gamma * pull.rest * (static_cast<double>(lane[total]) - s);
+                    centre += gamma * pull.rest * (static_cast<double>(cell[total]) - s);
             }
             const T moved = static_cast<T>(share * centre);
             if (averages)
-                lane[m.lanes + k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
-            lane[k] = moved;
+                cell[m.columns + k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - cell[k]);
+            cell[k] = moved;
         }
         if (!m.shape.intercept) continue;
         m.ring_bias[next * outputs + k] = m.bias[k];

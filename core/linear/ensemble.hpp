@@ -10,12 +10,12 @@
 namespace aggro {
 
 /// A rival's weight in the ensemble falls by exp(-this) for each unit of its loss (`margin_error`).
-inline constexpr double joint_rate = 2;
+inline constexpr double ensemble_rate = 2;
 
 /// The stretch of its margins by which a rival has been least wrong.
-inline std::size_t best_stretch(const Record& r, std::size_t voice) {
+inline std::size_t best_stretch(const Record& r, std::size_t predictor) {
     constexpr std::size_t ways = Record::stretches.size();
-    const double* loss = &r.margin_loss[voice * ways];
+    const double* loss = &r.margin_loss[predictor * ways];
     return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
 }
 
@@ -24,7 +24,7 @@ inline std::size_t best_stretch(const Record& r, std::size_t voice) {
 /// the prediction is a mean of margins in units of their usual size: its own unit stays when
 /// another rival has the least loss. Without an ensemble, all coefficients are zero.
 template <class T>
-inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
+inline void set_ensemble_weights(const std::vector<Model<T>*>& models, bool predict) {
     double least = std::numeric_limits<double>::infinity(), total = 0;
     const auto each = [&](auto&& use) {
         for (Model<T>* m : models)
@@ -38,7 +38,7 @@ inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
     };
     each([&](double&, double loss, double) { least = std::min(least, loss); });
     each([&](double& part, double loss, double) {
-        part = jointly ? std::exp(joint_rate * (least - loss)) : 0;
+        part = predict ? std::exp(ensemble_rate * (least - loss)) : 0;
         total += part;
     });
     constexpr double most = 1e100;  // of margins that have all but no size
@@ -50,8 +50,8 @@ inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
 /// The unit in which the chosen rival counts in an ensemble prediction.
 inline double unit_of_chosen(const Record& r) {
     if (r.part.empty()) return 1;
-    const std::size_t model = best_record(r), voice = model * r.rivals + best_rival(r, model);
-    return margin_unit(r, voice) / Record::stretches[best_stretch(r, voice)];
+    const std::size_t model = best_record(r), predictor = model * r.rivals + best_rival(r, model);
+    return margin_unit(r, predictor) / Record::stretches[best_stretch(r, predictor)];
 }
 
 /// The ensemble predictions of the rows, block by block, if the models form an ensemble.
@@ -61,21 +61,21 @@ class EnsembleScores {
     EnsembleScores(const std::vector<Model<T>*>& all, const TrainingBatch& whole)
         : models(all), training(whole) {
         active = std::any_of(models.begin(), models.end(), [](const Model<T>* m) {
-            return !m->counters.frozen && m->record.answers_jointly();
+            return !m->counters.frozen && m->record.forms_ensemble();
         });
         if (!active) return;
-        said.resize(models.size());
+        parts.resize(models.size());
         if (training.margins) margins.resize(models.size());
     }
     EnsembleScores(const EnsembleScores&) = delete;
     ~EnsembleScores() {
-        for (Model<T>* m : models) m->said = nullptr;
+        for (Model<T>* m : models) m->ensemble_out = nullptr;
     }
 
     void begin(const TrainingBatch& block) {
-        for (std::size_t i = 0; i < said.size(); ++i) {
-            said[i].resize(block.count);
-            models[i]->said = said[i].data();
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            parts[i].resize(block.count);
+            models[i]->ensemble_out = parts[i].data();
         }
         for (auto& each : margins) each.resize(2 * (block.first + block.count));
     }
@@ -97,14 +97,14 @@ class EnsembleScores {
         for (std::size_t k = 0; active && k < block.count; ++k) {
             const std::size_t row = block.row(k), at = 2 * (block.first + k);
             if (training.weight(row) == 0) continue;
-            const double answer = sum(said, entry++);
+            const double answer = sum(parts, entry++);
             for (std::size_t half = 0; training.margins && half < 2; ++half)
                 training.margins[at + half] = sum(margins, at + half);
             const bool yes = training.target(row).sign(models[0]->groups[0].positive) > 0;
             if ((answer > 0) == yes) continue;
             for (Model<T>* m : models) {
                 ++m->record.chosen_mistakes;
-                if (m->shape.one_class) m->turned.chosen_mistakes += answer != 0;
+                if (m->shape.one_class) m->swapped.chosen_mistakes += answer != 0;
             }
         }
     }
@@ -119,7 +119,7 @@ class EnsembleScores {
     const std::vector<Model<T>*>& models;
     const TrainingBatch& training;
     bool active = false;
-    std::vector<std::vector<double>> said, margins;  ///< of each model, in the order of the rows
+    std::vector<std::vector<double>> parts, margins;  ///< of each model, in the order of the rows
 };
 
 }  // namespace aggro

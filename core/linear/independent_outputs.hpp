@@ -34,7 +34,7 @@ class IndependentOutputs {
         tube = gives_value(task);
         models = usable && !tube && m.shape.vote == Vote::each &&
                  m.shape.models == m.shape.outputs && !m.shape.averages() && !m.shape.one_class &&
-                 m.said == nullptr;
+                 m.ensemble_out == nullptr;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 
@@ -45,7 +45,7 @@ class IndependentOutputs {
         if (y.values) {
             for (std::size_t k = first; k < end; ++k) target[k] = y.values[positive[k]];
         } else {
-            AGGRO_LANES
+            AGGRO_VECTORISE
             for (std::size_t k = first; k < end; ++k)
                 target[k] = positive[k] == y.label ? 1.0 : -1.0;
         }
@@ -72,7 +72,7 @@ class IndependentOutputs {
 
     std::int64_t evaluate_margins(const double* scores, double* tau, double doubtful) {
         std::int64_t doubts = 0;
-        AGGRO_LANES
+        AGGRO_VECTORISE
         for (std::size_t k = first; k < end; ++k) {
             const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k], l = margin[k] - m;
             loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
@@ -88,7 +88,7 @@ class IndependentOutputs {
         for (std::size_t k = first; k < end && !targets.rows.empty(); ++k)
             width[k] = epsilon[k] * targets.deviation(static_cast<std::size_t>(positive[k]));
         std::int64_t doubts = 0;
-        AGGRO_LANES
+        AGGRO_VECTORISE
         for (std::size_t k = first; k < end; ++k) {
             const double error = target[k] - scores[k], l = std::abs(error) - width[k];
             loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;

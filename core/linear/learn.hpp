@@ -11,13 +11,13 @@
 namespace aggro {
 
 /// The rule of a group for an example of this weight, with its tube in units of the targets' spread
-/// where that is asked for. `room` holds it where it is not the group's own.
+/// where that is asked for. `own` holds it where it is not the group's own.
 template <class T>
 [[gnu::noinline]] inline const Rule& rule_for(const Model<T>& m, const Group& g, double weight,
-                                              double stretch, Rule& room) {
-    room = g.rule.scaled_C(weight).rescaled(stretch);
-    if (m.shape.spreads > 0) room.epsilon *= m.targets.deviation(g.positive);
-    return room;
+                                              double stretch, Rule& own) {
+    own = g.rule.scaled_C(weight).rescaled(stretch);
+    if (m.shape.spreads > 0) own.epsilon *= m.targets.deviation(g.positive);
+    return own;
 }
 
 /// A hard constraint on a row of zeros cannot be met: leave everything as it is.
@@ -36,44 +36,45 @@ class Learn {
           space(model, scratch),
           scores(model, scratch),
           means(model, scratch),
-          mover(model, scratch),
+          update(model, scratch),
           statistics(model, scratch),
-          lanes(model, scratch) {}
+          outputs(model, scratch) {}
 
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
     [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
-        const MeasuredRow<Row> row = space.look(x, statistics.records_examples());
+        const MeasuredRow<Row> row = space.measure_row(x, statistics.records_examples());
         if (m.awaits_first_row(part.first())) statistics.measure_intercept(row);
         scores.of_last(row);
         statistics.measure(row, y);
-        if ((Single || !lanes.models()) && statistics.records_examples())
+        if ((Single || !outputs.models()) && statistics.records_examples())
             statistics.record(
                 y, weight,
                 m.shape.predictor != Predictor::last && scores.of_mean(row, statistics.averaged()));
         bool moves = means.open() && means.join(row, y, weight);
         if (Diagonal && m.sharpens_ahead()) sharpen_ahead(row, y, weight);
-        if (!Single && lanes.usable()) {
-            if (lanes.evaluate(row, y, weight, statistics)) moves = lanes.move(row, weight, mover);
+        if (!Single && outputs.usable()) {
+            if (outputs.evaluate(row, y, weight, statistics))
+                moves = outputs.move(row, weight, update);
         } else {
             for (std::size_t g = part.first_group(); g < part.end_group(); ++g)
                 moves |= learn_group(g, row, y, weight);
         }
-        if (moves) mover.apply(row.x);
+        if (moves) update.apply(row.x);
         if (!Single) emphasise(m);
         statistics.finish(1);
     }
 
     /// Scores of the model's predictor, left in `scores`.
     void score(const Row& x) {
-        const MeasuredRow<Row> row = space.look(x, true);
+        const MeasuredRow<Row> row = space.measure_row(x, true);
         scores.of_last(row);
         scores.of_predictor(row, statistics.averaged());
     }
 
     /// The ensemble score of all models.
-    double joint(const Row& x) {
-        const MeasuredRow<Row> row = space.look(x, true);
+    double ensemble(const Row& x) {
+        const MeasuredRow<Row> row = space.measure_row(x, true);
         scores.of_last(row);
         const bool mean = scores.of_mean(row, statistics.averaged());
         return ensemble_score(m, {mean ? s.means.data() : s.scores.data(), s.scores.data()});
@@ -84,13 +85,13 @@ class Learn {
     [[gnu::noinline]] void sharpen_ahead(const MeasuredRow<Row>& row, const Target& y,
                                          double weight) {
         bool gains = false;
-        if (!Single && lanes.usable())
-            gains = lanes.gain(row, y, weight, mover);
+        if (!Single && outputs.usable())
+            gains = outputs.gain(row, y, weight, update);
         else
             for (std::size_t g = part.first_group(); g < part.end_group(); ++g)
                 gains |= gain_of_group(g, row, y, weight);
         if (!gains) return;
-        mover.sharpen(row.x);
+        update.sharpen(row.x);
         space.measure(row.x);
     }
 
@@ -102,7 +103,7 @@ class Learn {
         const Outcome outcome = evaluate_group(g, row, y, weighted, [] { return 0.0; });
         if (!outcome.violated) return false;
         const double gain = g.rule.scaled_C(weighted).gain(outcome.loss);
-        for (std::size_t k = g.first; k < g.first + g.count; ++k) mover.gain(k, gain, row.stretch);
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) update.gain(k, gain, row.stretch);
         return true;
     }
 
@@ -119,11 +120,12 @@ class Learn {
     [[gnu::always_inline]] bool learn_group(std::size_t index, const MeasuredRow<Row>& row,
                                             const Target& y, double weight) {
         const Group& g = m.groups[index];
-        double looked = -1;  // computed once: it takes a pass over the full metric
+        double squared = -1;  // computed once: it takes a pass over the full metric
         const auto length = [&] {
             if (m.shape.metric != Metric::full) return space.length(g.first, row);
-            if (looked < 0) looked = row.stretch * m.full[index].squared_length(row.x, row.stretch);
-            return looked;
+            if (squared < 0)
+                squared = row.stretch * m.full[index].squared_length(row.x, row.stretch);
+            return squared;
         };
         Outcome outcome = evaluate_group(g, row, y, weight, length);
         statistics.count(index, weight, outcome);
@@ -136,7 +138,7 @@ class Learn {
             outcome = evaluate_group(g, row, y, weight / (1 + g.gamma), length);
         }
         statistics.count_update(index);
-        return outcome.moves && mover.move(index, row.stretch, outcome.kappa, length);
+        return outcome.moves && update.move(index, row.stretch, outcome.kappa, length);
     }
 
     [[gnu::always_inline]] const Rule& rule_at(const Group& g, double weight, double stretch) {
@@ -150,16 +152,16 @@ class Learn {
     RowOps<T, Row, Single, Diagonal> space;
     Scores<T, Row, Single> scores;
     ClassMeans<T, Row, Single, Diagonal> means;
-    WeightUpdate<T, Row, Single, Diagonal> mover;
+    WeightUpdate<T, Row, Single, Diagonal> update;
     Statistics<T, Single> statistics;
-    LearnOutputs<T, Row, Single, Diagonal> lanes;
+    LearnOutputs<T, Row, Single, Diagonal> outputs;
 };
 
-/// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
+/// Calls `use` with the loops that fit the model: one output or several, Euclidean or diagonal.
 /// Each should be a function of its own: in one large function they would compete for registers.
 template <template <class, class, bool, bool> class How, class T, class Row, class Use>
 inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
-    const bool single = m.lanes == 1;
+    const bool single = m.columns == 1;
     if (single && !m.diagonal())
         use(How<T, Row, true, false>(m, scratch));
     else if (single)

@@ -14,8 +14,8 @@ namespace aggro {
 template <class T>
 inline std::size_t learning_work(const Model<T>& m, const TrainingBatch& training) {
     const std::size_t features = m.shape.features + 8;
-    std::size_t work = row_work(training.x, m.lanes) * training.batch_size;
-    if (m.shape.scale == Scale::standard) work += features * m.lanes;
+    std::size_t work = row_work(training.x, m.columns) * training.batch_size;
+    if (m.shape.scale == Scale::standard) work += features * m.columns;
     if (m.shape.metric == Metric::full) work += features * features * m.groups.size();
     if (m.shape.queue > 1) work += features * m.shape.queue * m.shape.outputs;
     if (m.shape.reservoir > 0) work += features * m.shape.reservoir * m.shape.outputs;
@@ -65,20 +65,20 @@ inline void learn_together(const std::vector<Model<T>*>& models, const TrainingB
     if (training.undo || training.check) before.emplace(models, training);
     try {
         const Crews crews = Crews::of(models, training);
-        EnsembleScores<T> joint(models, training);
+        EnsembleScores<T> ensemble(models, training);
         TrainingBatch block = training;
         block.threads = training.threads / crews.count;
         for (std::size_t done = 0; done < training.count; done += block.count) {
             if (done > 0 && training.interrupted && training.interrupted()) throw Interrupted();
             block.first = training.first + done;
             block.count = block_size(training, done, crews.rows);
-            joint.begin(block);
+            ensemble.begin(block);
             together(models.size(), crews.count, [&](std::size_t i, std::size_t& at) {
-                if (joint.records(i))
-                    return learn_recording_margins(*models[i], joint.part(block, i), at);
+                if (ensemble.records(i))
+                    return learn_recording_margins(*models[i], ensemble.part(block, i), at);
                 learn_all(*models[i], block, at);
             });
-            joint.end(block);
+            ensemble.end(block);
         }
         if (training.check) before->check();
     } catch (const Interrupted&) {

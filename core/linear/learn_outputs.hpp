@@ -23,12 +23,12 @@ class LearnOutputs {
 
     /// Adds the loss to the precision of each output that will move; true if some output moves.
     bool gain(const MeasuredRow<Row>& row, const Target& y, double weight,
-              WeightUpdate<T, Row, Single, Diagonal>& mover) {
+              WeightUpdate<T, Row, Single, Diagonal>& update) {
         evaluate_outputs(row, y, weight);
         bool gains = false;
         for (std::size_t k = part.first(); k < part.end(); ++k) {
             const bool moves = s.tau[k] != 0;
-            mover.gain(k, moves ? rules.gain_of(k, weight) : 0, row.stretch);
+            update.gain(k, moves ? rules.gain_of(k, weight) : 0, row.stretch);
             gains |= moves;
         }
         return gains;
@@ -51,8 +51,8 @@ class LearnOutputs {
 
     /// Converts the steps into coefficients, which wait to be applied.
     bool move(const MeasuredRow<Row>& row, double weight,
-              WeightUpdate<T, Row, Single, Diagonal>& mover) const {
-        mover.move_lanes(row.stretch, [&](std::size_t k) { return rules.kappa_of(k, weight); });
+              WeightUpdate<T, Row, Single, Diagonal>& update) const {
+        update.move_outputs(row.stretch, [&](std::size_t k) { return rules.kappa_of(k, weight); });
         return true;
     }
 
@@ -69,7 +69,7 @@ class LearnOutputs {
     void measure(const MeasuredRow<Row>& row) {
         const std::size_t n = part.end();
         const double constant = m.shape.intercept ? 1 / row.stretch : 0;
-        AGGRO_LANES
+        AGGRO_VECTORISE
         for (std::size_t k = part.first(); k < n; ++k) {
             const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
             rules.length[k] = row.stretch * v + m.bias_variance[k] * constant;
@@ -79,16 +79,16 @@ class LearnOutputs {
     bool count(std::int64_t now) {
         const std::size_t n = part.end();
         std::int64_t moving = 0, overflows = 0;
-        AGGRO_LANES
+        AGGRO_VECTORISE
         for (std::size_t k = part.first(); k < n; ++k) {
             const double tau = s.tau[k];
             const std::int64_t moves = tau != 0;
             moving += moves;
             overflows += !(std::abs(tau) + rules.loss[k] <= std::numeric_limits<T>::max());
-            m.tally.loss[k] += rules.loss[k];
-            m.tally.mistakes[k] += static_cast<std::int64_t>(rules.wrong[k]);
-            m.tally.updates[k] += moves;
-            m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
+            m.group_counts.loss[k] += rules.loss[k];
+            m.group_counts.mistakes[k] += static_cast<std::int64_t>(rules.wrong[k]);
+            m.group_counts.updates[k] += moves;
+            m.group_counts.last_update[k] = moves ? now : m.group_counts.last_update[k];
         }
         if (overflows > 0)
             throw BadExample("its score or step overflows; scale the features or the target");

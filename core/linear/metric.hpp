@@ -1,5 +1,5 @@
 // The full metric: a symmetric matrix over all features and the intercept. Euclidean and diagonal
-// metrics are in the loops of lanes.hpp.
+// metrics are in the loops of rows/lanes.hpp.
 #pragma once
 #include <cmath>
 #include <cstddef>

@@ -35,10 +35,10 @@ class BatchStep {
     std::size_t current() const { return at; }
 
   protected:
-    /// Reads the products of a row with all lanes.
-    virtual MeasuredRow<Row> look(const Row& x) = 0;
+    /// Reads the products of a row with all columns.
+    virtual MeasuredRow<Row> measure_row(const Row& x) = 0;
     /// Reads the scores of the mean, if it predicts.
-    virtual bool look_by_mean(const MeasuredRow<Row>& row, double averaged) = 0;
+    virtual bool score_by_mean(const MeasuredRow<Row>& row, double averaged) = 0;
     /// Lets an example join the class means, while they are open.
     virtual void join(const Member<Row>& example) = 0;
     /// Moves a group to its centre.
@@ -52,8 +52,8 @@ class BatchStep {
     Scratch<T>& s;
 
     /// A row whose squared length does not overflow.
-    MeasuredRow<Row> look_strictly(const Row& x) {
-        const MeasuredRow<Row> row = look(x);
+    MeasuredRow<Row> measure_strictly(const Row& x) {
+        const MeasuredRow<Row> row = measure_row(x);
         if (row.stretch != 1)
             throw BadExample(
                 "its norm overflows, which a mini-batch cannot handle; scale the features");
@@ -66,15 +66,15 @@ class BatchStep {
         const std::size_t outputs = m.shape.outputs;
         scores.resize(batch.size() * outputs);
         absent.resize(batch.size());
-        const Standing* began = standing();
+        const BatchStart* start = batch_start();
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const auto& [x, y, weight] = batch[at = j];
-            const MeasuredRow<Row> row = look_strictly(x);
+            const MeasuredRow<Row> row = measure_strictly(x);
             if (m.awaits_first_row(0)) statistics.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
             score.of_last(row);
             if (statistics.records_examples())
-                statistics.record(y, weight, look_by_mean(row, statistics.averaged()), began);
+                statistics.record(y, weight, score_by_mean(row, statistics.averaged()), start);
             statistics.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
@@ -83,10 +83,10 @@ class BatchStep {
     }
 
     /// The records before the batch; none where there is nothing to choose by them.
-    const Standing* standing() {
+    const BatchStart* batch_start() {
         if (m.shape.models == 1 && m.shape.rivals() == 1) return nullptr;
         before.record = m.record;
-        before.turned = turned_record(m);
+        before.swapped = swapped_record(m);
         return &before;
     }
 
@@ -139,9 +139,9 @@ class BatchStep {
     /// Moves the group to its centre and reads the scores there.
     void centre_all(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
-        centre(index, look(batch[0].x));
+        centre(index, measure_row(batch[0].x));
         for (std::size_t j = 0; j < batch.size(); ++j) {
-            score.of_last(look(batch[j].x));
+            score.of_last(measure_row(batch[j].x));
             for (std::size_t k = g.first; k < g.first + g.count; ++k)
                 scores[j * m.shape.outputs + k] = s.scores[k];
         }
@@ -187,8 +187,8 @@ class BatchStep {
         const Group& g = m.groups[index];
         std::int64_t moved = 0;
         for (std::size_t j = 0; j < n; ++j) moved += moves(g, j);
-        m.tally.updates[index] += std::max<std::int64_t>(moved, pulled);
-        m.tally.last_update[index] = m.counters.examples + static_cast<std::int64_t>(n);
+        m.group_counts.updates[index] += std::max<std::int64_t>(moved, pulled);
+        m.group_counts.last_update[index] = m.counters.examples + static_cast<std::int64_t>(n);
     }
 
     bool moves(const Group& g, std::size_t j) const {
@@ -196,7 +196,7 @@ class BatchStep {
         return std::any_of(tau, tau + g.count, [](double t) { return t != 0; });
     }
 
-    /// Steps along every example in the metric the batch began with, then sharpens the metric.
+    /// Steps along every example in the metric of before the batch, then sharpens the metric.
     void apply(const std::vector<Member<Row>>& batch) {
         for (std::size_t j = 0; j < batch.size(); ++j)
             if (load_taus(j)) step(batch[j].x);
@@ -228,7 +228,7 @@ class BatchStep {
     Statistics<T, false> statistics;
     BatchGram<T, Row> gram;
     BatchWork work;
-    Standing before;
+    BatchStart before;
     std::size_t at = 0;
     std::vector<char> absent;  ///< rows without length
     std::vector<double> scores, taus, kappas, group_scores, group_taus;
@@ -236,7 +236,7 @@ class BatchStep {
     std::vector<Target> targets;
 };
 
-/// Its loops over features: one output or lanes, Euclidean or diagonal.
+/// Its loops over features: one output or several, Euclidean or diagonal.
 template <class T, class Row, bool Single, bool Diagonal>
 class LearnBatch final : public BatchStep<T, Row> {
   public:
@@ -245,22 +245,22 @@ class LearnBatch final : public BatchStep<T, Row> {
           space(model, scratch),
           scores(model, scratch),
           means(model, scratch),
-          mover(model, scratch) {}
+          update(model, scratch) {}
 
   private:
     using BatchStep<T, Row>::m;
     using BatchStep<T, Row>::s;
 
-    MeasuredRow<Row> look(const Row& x) override { return space.look(x, true); }
+    MeasuredRow<Row> measure_row(const Row& x) override { return space.measure_row(x, true); }
 
-    bool look_by_mean(const MeasuredRow<Row>& row, double averaged) override {
+    bool score_by_mean(const MeasuredRow<Row>& row, double averaged) override {
         return scores.of_mean(row, averaged);
     }
 
     void join(const Member<Row>& example) override {
         if (!means.open()) return;
-        const MeasuredRow<Row> row = this->look_strictly(example.x);
-        if (means.join(row, example.y, example.weight)) mover.apply(example.x);
+        const MeasuredRow<Row> row = this->measure_strictly(example.x);
+        if (means.join(row, example.y, example.weight)) update.apply(example.x);
         emphasise(m);
     }
 
@@ -274,22 +274,22 @@ class LearnBatch final : public BatchStep<T, Row> {
             set_coef(m, s, k, s.tau[k]);
             if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k];
         }
-        mover.apply_steps(x);
+        update.apply_steps(x);
     }
 
     void sharpen(const Row& x, const double* kappas) override {
         if constexpr (!Diagonal) return;
         for (std::size_t i = 0; i < m.groups.size(); ++i) {
             const Group& g = m.groups[i];
-            for (std::size_t k = g.first; k < g.first + g.count; ++k) mover.gain(k, kappas[i], 1);
+            for (std::size_t k = g.first; k < g.first + g.count; ++k) update.gain(k, kappas[i], 1);
         }
-        mover.sharpen(x);
+        update.sharpen(x);
     }
 
     RowOps<T, Row, Single, Diagonal> space;
     Scores<T, Row, Single> scores;
     ClassMeans<T, Row, Single, Diagonal> means;
-    WeightUpdate<T, Row, Single, Diagonal> mover;
+    WeightUpdate<T, Row, Single, Diagonal> update;
 };
 
 /// Batches of such rows with the loops that fit the model.

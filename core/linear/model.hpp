@@ -31,7 +31,7 @@ struct Means {
 
 /// What the lines of an array of the state belong to.
 enum class Per {
-    lane,     ///< features; a line has the lanes of the outputs first
+    column,   ///< features; a line has the columns of the outputs first
     slot,     ///< features; a line has several classifiers side by side
     feature,  ///< features; all outputs share it
     output,   ///< outputs, or several classifiers side by side
@@ -43,7 +43,7 @@ enum class Per {
     cell     ///< features, in memory only: a line has the sections of `Model::weights`
 };
 
-/// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are lanes.
+/// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are columns.
 /// Class means so cost O(nnz): a pull changes three numbers, not d weights.
 struct Mixture {
     double scale = 1, own = 0, rest = 0;
@@ -51,21 +51,21 @@ struct Mixture {
 };
 
 /// Is notified before the weights of all features change at once.
-struct SweepWatcher {
+struct SweepListener {
     virtual void before_sweep() = 0;
 
   protected:
-    ~SweepWatcher() = default;
+    ~SweepListener() = default;
 };
 
 template <class T>
 struct Model {
     Shape shape;
-    std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
-    Block<T> weights;       ///< per feature a cell of up to three sections of lanes: see `shift`
-    Block<T> sum_rest;      ///< what the class sums leave out by rounding, where T is a float
-    Block<T> ring;          ///< the last `queue` classifiers
-    Block<T> pool;          ///< the classifiers in the reservoir
+    std::size_t columns = 0;  ///< outputs, class sums and total, padded to whole vectors
+    Block<T> weights;   ///< per feature a cell of up to three sections of columns: see `shift`
+    Block<T> sum_rest;  ///< what the class sums leave out by rounding, where T is a float
+    Block<T> ring;      ///< the last `queue` classifiers
+    Block<T> pool;      ///< the classifiers in the reservoir
     Block<T> pool_mean;
     Aligned<double> bias_prior;  ///< if it depends on the first row: 0 until then
     Block<T> update_counts;  ///< steps that moved each weight, where no diagonal metric counts them
@@ -76,9 +76,9 @@ struct Model {
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
-    Tally tally;    ///< of each group
-    Record record;  ///< of each model
-    Record turned;  ///< the record in case the known class is the first one: see `one_class`
+    GroupCounts group_counts;  ///< of each group
+    Record record;             ///< of each model
+    Record swapped;  ///< the record in case the known class is the first one: see `one_class`
     std::vector<std::size_t> model_of;                      ///< which model a group belongs to
     Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
@@ -86,9 +86,10 @@ struct Model {
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
     CScale unit;      ///< of C, where several models learn side by side
     Counters counters;
-    std::int64_t average_from = 0;        ///< examples to see before averaging begins
-    std::vector<SweepWatcher*> watchers;  ///< notified before all features change at once
-    double* said = nullptr;  ///< where its part of the next ensemble prediction is written, if any
+    std::int64_t average_from = 0;          ///< examples to see before averaging begins
+    std::vector<SweepListener*> listeners;  ///< notified before all features change at once
+    double* ensemble_out =
+        nullptr;  ///< where its part of the next ensemble prediction is written, if any
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -97,9 +98,9 @@ struct Model {
             check_memory(static_cast<double>(kept) * static_cast<double>(k) * sizeof(double),
                          std::to_string(kept) + " classifiers in a queue or reservoir",
                          "keep fewer of them");
-        lanes = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
+        columns = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
         const std::size_t sections = 1 + (shape.averages() ? 1 : 0) + (diagonal() ? 1 : 0);
-        weights = Block<T>(sections * lanes == 3 ? 4 : sections * lanes);
+        weights = Block<T>(sections * columns == 3 ? 4 : sections * columns);
         bias.assign(k, 0);
         if (shape.intercept && shape.intercept_scale == 0) bias_prior.assign(k, 0);
         bias_variance.assign(k, prior(0));
@@ -113,12 +114,12 @@ struct Model {
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
         if (shape.models > 1) unit.begin(gives_value(groups[0].task));
-        tally = Tally(groups.size());
+        group_counts = GroupCounts(groups.size());
         record = Record(shape.models, shape.rivals());
         if (gives_value(groups[0].task)) record.distances.assign(shape.models, 0);
-        if (shape.one_class) turned = Record(shape.models, shape.rivals());
+        if (shape.one_class) swapped = Record(shape.models, shape.rivals());
         if (shape.models > 1 && shape.outputs == shape.models && groups[0].task == Task::margin)
-            record.may_answer_jointly();
+            record.allow_ensemble();
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.averages()) bias_sum.assign(k, 0);
@@ -175,32 +176,32 @@ struct Model {
     }
     bool counts_updates() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
-    std::size_t total_lane() const { return shape.outputs + shape.sums; }
+    std::size_t total_column() const { return shape.outputs + shape.sums; }
 
-    // A cell holds the lanes of u and of the class sums; then, where the mean of the weights is
+    // A cell holds the columns of u and of the class sums; then, where the mean of the weights is
     // kept, as many of `shift`; then, in a diagonal metric, as many of `variance`. One walk over
     // the features of a row so meets everything that is known of them.
 
     /// Of each weight, the sum over all rounds of its mean less itself: what turns the last weights
     /// into their mean. A step tau x taken after rounds of the weight S changes it by -S tau x.
-    T* shift() { return weights.data() + lanes; }
-    const T* shift() const { return weights.data() + lanes; }
-    std::size_t variance_section() const { return shape.averages() ? 2 * lanes : lanes; }
+    T* shift() { return weights.data() + columns; }
+    const T* shift() const { return weights.data() + columns; }
+    std::size_t variance_section() const { return shape.averages() ? 2 * columns : columns; }
     T* variance() { return weights.data() + variance_section(); }
     const T* variance() const { return weights.data() + variance_section(); }
 
     void announce_sweep() const {
-        for (SweepWatcher* watcher : watchers) watcher->before_sweep();
+        for (SweepListener* listener : listeners) listener->before_sweep();
     }
 
     /// Features that appear later have weight zero and variance one: growing is exact. All memory
     /// is allocated before anything changes, so that the model is unchanged if there is too little.
     void grow(std::size_t features) {
         if (features <= shape.features && shape.features > 0) return;
-        check_room(features);
+        check_size(features);
         for (Block<T>* block : tables())
-            if (block->stride() > 0) block->make_room(features);
-        sizes.make_room(features);
+            if (block->stride() > 0) block->reserve(features);
+        sizes.reserve(features);
         std::vector<FullMetric<T>> grown;
         for (std::size_t g = 0; shape.metric == Metric::full && g < groups.size(); ++g)
             grown.push_back(full.empty() ? FullMetric<T>(features, shape.intercept, prior(0))
@@ -209,7 +210,7 @@ struct Model {
             if (block->stride() > 0) block->grow(features);
         sizes.grow(features);
         for (std::size_t j = shape.features; diagonal() && j < features; ++j)
-            std::fill_n(weights.row(j) + variance_section(), lanes, T(1));
+            std::fill_n(weights.row(j) + variance_section(), columns, T(1));
         full = std::move(grown);
         shape.features = features;
     }
@@ -219,7 +220,7 @@ struct Model {
         leave_means(j);
         for (Block<T>* block : tables())
             if (block->stride() > 0) std::fill_n(block->row(j), block->stride(), T(0));
-        if (diagonal()) std::fill_n(weights.row(j) + variance_section(), lanes, T(1));
+        if (diagonal()) std::fill_n(weights.row(j) + variance_section(), columns, T(1));
         sizes.forget(j);
         for (FullMetric<T>& metric : full) metric.forget(j);
     }
@@ -240,7 +241,7 @@ struct Model {
     /// Gives a copy its own memory: until then its blocks share that of the original.
     void detach() {
         for (Block<T>* block : tables()) block->detach();
-        watchers.clear();
+        listeners.clear();
     }
 
     /// Every array of the state as it is in memory: its name, what its lines belong to, its
@@ -253,12 +254,12 @@ struct Model {
     }
 
     /// Visits the arrays in their saved form, with the sections of the cells apart: "weights" holds
-    /// weights and variances, "trail" the shift. Changes to these copies are written back.
+    /// weights and variances, "average_shift" the shift. Changes to these copies are written back.
     template <class Visit>
     void visit_saved(Visit&& use) {
         visit([&](const char* name, Per per, auto* data, std::size_t size) {
             if (per != Per::cell) return use(name, per, data, size);
-            if (!shape.averages()) return use(name, Per::lane, data, size);
+            if (!shape.averages()) return use(name, Per::column, data, size);
             visit_sections(use);
         });
     }
@@ -271,22 +272,22 @@ struct Model {
 
     template <class Visit>
     void visit_sections(Visit&& use) {
-        const std::size_t behind = variance_section(), width = diagonal() ? 2 * lanes : lanes;
-        std::vector<T> table(shape.features * width), trail(shape.features * lanes);
+        const std::size_t behind = variance_section(), width = diagonal() ? 2 * columns : columns;
+        std::vector<T> table(shape.features * width), shift_table(shape.features * columns);
         const auto copy = [&](bool out) {
             const auto move = [&](T* line, T* copied) {
-                out ? std::copy_n(line, lanes, copied) : std::copy_n(copied, lanes, line);
+                out ? std::copy_n(line, columns, copied) : std::copy_n(copied, columns, line);
             };
             for (std::size_t j = 0; j < shape.features; ++j) {
                 T* cell = weights.row(j);
                 move(cell, table.data() + j * width);
-                move(cell + lanes, trail.data() + j * lanes);
-                if (diagonal()) move(cell + behind, table.data() + j * width + lanes);
+                move(cell + columns, shift_table.data() + j * columns);
+                if (diagonal()) move(cell + behind, table.data() + j * width + columns);
             }
         };
         copy(true);
-        use("weights", Per::lane, table.data(), table.size());
-        use("trail", Per::lane, trail.data(), trail.size());
+        use("weights", Per::column, table.data(), table.size());
+        use("average_shift", Per::column, shift_table.data(), shift_table.size());
         copy(false);
     }
 
@@ -296,8 +297,8 @@ struct Model {
         visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
         visit("ring", Per::slot, ring.data(), ring.size());
         visit("pool", Per::slot, pool.data(), pool.size());
-        visit("pool_mean", Per::lane, pool_mean.data(), pool_mean.size());
-        visit("news", Per::lane, update_counts.data(), update_counts.size());
+        visit("pool_mean", Per::column, pool_mean.data(), pool_mean.size());
+        visit("update_counts", Per::column, update_counts.data(), update_counts.size());
         using Doubles = std::tuple<const char*, Per, Aligned<double>*>;
         for (auto [name, per, array] : std::initializer_list<Doubles>{
                  {"bias", Per::output, &bias},
@@ -308,7 +309,7 @@ struct Model {
                  {"pool_bias", Per::output, &pool_bias},
                  {"pool_mean_bias", Per::output, &pool_mean_bias},
                  {"pool_key", Per::group, &pool_key},
-                 {"bias_news", Per::output, &bias_update_counts},
+                 {"bias_update_counts", Per::output, &bias_update_counts},
                  {"class_weight_seen", Per::shared, &means.count},
                  {"class_sum_norm", Per::shared, &means.norm},
                  {"class_sum_cross", Per::shared, &means.cross},
@@ -322,16 +323,16 @@ struct Model {
                  {"target_mean", Per::shared, &targets.mean},
                  {"target_spread", Per::shared, &targets.square},
                  {"unit", Per::shared, &unit.known},
-                 {"loss", Per::group, &tally.loss},
-                 {"joint_mistakes", Per::model, &record.mistakes},
+                 {"loss", Per::group, &group_counts.loss},
+                 {"model_mistakes", Per::model, &record.mistakes},
                  {"distances", Per::model, &record.distances},
                  {"recent_mistakes", Per::model, &record.recent_mistakes},
                  {"recent_loss", Per::model, &record.recent_loss},
-                 {"joint_part", Per::model, &record.part},
+                 {"ensemble_weight", Per::model, &record.part},
                  {"margin_size", Per::model, &record.margin_size},
                  {"margin_loss", Per::model, &record.margin_loss},
-                 {"turned_mistakes", Per::model, &turned.mistakes},
-                 {"turned_recent", Per::model, &turned.recent_mistakes}})
+                 {"swapped_mistakes", Per::model, &swapped.mistakes},
+                 {"swapped_recent", Per::model, &swapped.recent_mistakes}})
             visit(name, per, array->data(), array->size());
         visit_numbers<double>(visit, "mixture", Per::mixture, mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
@@ -343,9 +344,9 @@ struct Model {
                  {"ring_fill", &ring_fill},
                  {"ring_next", &ring_next},
                  {"pool_fill", &pool_fill},
-                 {"mistakes", &tally.mistakes},
-                 {"updates", &tally.updates},
-                 {"last_update", &tally.last_update}})
+                 {"mistakes", &group_counts.mistakes},
+                 {"updates", &group_counts.updates},
+                 {"last_update", &group_counts.last_update}})
             visit(name, Per::group, array->data(), array->size());
         double totals[] = {record.recent_examples, record.chosen_mistakes, record.chosen_error};
         visit("record", Per::shared, totals, 3);
@@ -358,8 +359,8 @@ struct Model {
         record.recent_squares = weights[1];
         const std::size_t turns = shape.one_class ? 5 : 0;
         visit_drift("drift", record.drift, 5, visit);
-        visit_drift("turned_drift", turned.drift, turns, visit);
-        visit("turned_chosen", Per::shared, &turned.chosen_mistakes, shape.one_class ? 1 : 0);
+        visit_drift("swapped_drift", swapped.drift, turns, visit);
+        visit("swapped_chosen", Per::shared, &swapped.chosen_mistakes, shape.one_class ? 1 : 0);
         visit_numbers<double>(visit, "class_total", Per::shared, &means.total, 1);
         std::int64_t counts[] = {counters.examples, counters.averaged, counters.frozen,
                                  static_cast<std::int64_t>(counters.random)};
@@ -383,7 +384,7 @@ struct Model {
     Tables tables() { return {&weights, &sum_rest, &ring, &pool, &pool_mean, &update_counts}; }
 
     /// Throws if a model with this number of features exceeds the memory of the machine.
-    void check_room(std::size_t features) {
+    void check_size(std::size_t features) {
         const auto width = static_cast<double>(features), size = width + 1;
         double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);
         for (const Block<T>* block : tables())

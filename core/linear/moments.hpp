@@ -15,7 +15,7 @@ struct Moments {
         rows.assign(1, 0.0);
         grow(columns);
     }
-    void make_room(std::size_t columns) {
+    void reserve(std::size_t columns) {
         for (auto* values : {&mean, &square}) reserve_amortised(*values, columns);
     }
     /// A column that appears later was zero so far.

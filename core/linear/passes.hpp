@@ -127,14 +127,14 @@ inline void learn_batches(
 }
 
 /// Multiply-adds for a row of this matrix, on average.
-inline std::size_t row_work(const Matrix& x, std::size_t lanes) {
-    return (x.stored() / std::max<std::size_t>(x.rows, 1) + 8) * lanes;
+inline std::size_t row_work(const Matrix& x, std::size_t columns) {
+    return (x.stored() / std::max<std::size_t>(x.rows, 1) + 8) * columns;
 }
 
 /// How many of the threads asked for have enough to do: to start one takes some microseconds.
-inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t lanes,
+inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t columns,
                                 std::size_t asked) {
-    return std::clamp<std::size_t>(rows * row_work(x, lanes) >> 16, 1, asked);
+    return std::clamp<std::size_t>(rows * row_work(x, columns) >> 16, 1, asked);
 }
 
 /// Writes the record of the rows that threads have learned.
@@ -165,7 +165,7 @@ inline void learn_shares(Model<T>& m, const TrainingBatch& training,
                          const std::vector<Share>& parts, std::size_t& at) {
     const std::size_t most =
         1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
-                     (std::size_t{1} << 26) / row_work(training.x, m.lanes));
+                     (std::size_t{1} << 26) / row_work(training.x, m.columns));
     Journal journal(m, std::min(most, training.count));
     TrainingBatch block = training;
     for (std::size_t done = 0; done < training.count; done += block.count) {
@@ -194,7 +194,7 @@ inline void learn_shares(Model<T>& m, const TrainingBatch& training,
 template <class T>
 inline void learn_all(Model<T>& m, const TrainingBatch& training, std::size_t& at) {
     const auto parts =
-        shares(m, busy_threads(training.x, training.count, m.lanes, training.threads));
+        shares(m, busy_threads(training.x, training.count, m.columns, training.threads));
     if (training.batch_size == 1 && parts.size() > 1) return learn_shares(m, training, parts, at);
     with_row_type<T>(training.x, [&](auto kind) {
         using Row = decltype(kind);
@@ -206,8 +206,8 @@ inline void learn_all(Model<T>& m, const TrainingBatch& training, std::size_t& a
 
 /// Calls `use(loops, scratch, row, number)` for all rows of a matrix; threads share them.
 template <class T, class Use>
-inline void look_at_all(Model<T>& m, const Matrix& x, std::size_t threads, Use&& use) {
-    const std::size_t count = busy_threads(x, x.rows, m.lanes, threads);
+inline void for_each_row(Model<T>& m, const Matrix& x, std::size_t threads, Use&& use) {
+    const std::size_t count = busy_threads(x, x.rows, m.columns, threads);
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
         together(count, count, [&](std::size_t t, std::size_t& at) {
@@ -216,8 +216,8 @@ inline void look_at_all(Model<T>& m, const Matrix& x, std::size_t threads, Use&&
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
             with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
                 for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at)
-                    with_row_context(at,
-                                     [&] { use(learn, scratch, scaled.look(reader.row(at)), at); });
+                    with_row_context(
+                        at, [&] { use(learn, scratch, scaled.apply(reader.row(at)), at); });
             });
         });
     });
@@ -226,7 +226,7 @@ inline void look_at_all(Model<T>& m, const Matrix& x, std::size_t threads, Use&&
 /// Scores of the model's predictor, row-major: out[i * outputs + k].
 template <class T>
 inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
-    look_at_all(m, x, threads, [&](auto& learn, Scratch<T>& s, const auto& row, std::size_t at) {
+    for_each_row(m, x, threads, [&](auto& learn, Scratch<T>& s, const auto& row, std::size_t at) {
         learn.score(row);
         for (std::size_t k = 0; k < m.shape.outputs; ++k)
             out[at * m.shape.outputs + k] = static_cast<T>(s.scores[k]);
@@ -235,9 +235,9 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
 
 /// The ensemble score of each row.
 template <class T>
-inline void score_jointly(Model<T>& m, const Matrix& x, double* out, std::size_t threads) {
-    look_at_all(m, x, threads, [&](auto& learn, Scratch<T>&, const auto& row, std::size_t at) {
-        out[at] = learn.joint(row);
+inline void score_ensemble(Model<T>& m, const Matrix& x, double* out, std::size_t threads) {
+    for_each_row(m, x, threads, [&](auto& learn, Scratch<T>&, const auto& row, std::size_t at) {
+        out[at] = learn.ensemble(row);
     });
 }
 

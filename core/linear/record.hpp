@@ -71,19 +71,19 @@ using Votes = std::array<const double*, 2>;
 /// up only where the rivals differ. Mistakes of an ensemble prediction are counted in
 /// `EnsembleScores`.
 template <bool Single, class Wrong>
-[[gnu::always_inline]] inline void write_mistakes(Record& r, const Record& before, bool jointly,
+[[gnu::always_inline]] inline void write_mistakes(Record& r, const Record& before, bool in_ensemble,
                                                   double weight, Wrong&& wrong) {
     const std::size_t models = Single ? 1 : r.mistakes.size();
     const std::size_t chosen = models > 1 ? best_record(before) : 0;
     const bool two = r.rivals == 2;
-    const double cost = Record::moderate(weight);
+    const double cost = Record::clamped(weight);
     for (std::size_t i = 0; i < models; ++i) {
         const bool mistaken[] = {wrong(i, 0), two && wrong(i, 1)};
         const bool counts =
             (mistaken[0] || mistaken[1]) && mistaken[two ? best_rival(before, i) : 0];
         r.mistakes[i] += counts;
         if (i == chosen) {
-            if (!jointly) r.chosen_mistakes += counts;
+            if (!in_ensemble) r.chosen_mistakes += counts;
             r.drift.add(weight, counts);
         }
         double* recent = &r.recent_mistakes[i * r.rivals];
@@ -117,27 +117,27 @@ inline void write_distances(Record& r, const Record& before, double weight, Dist
 /// The record if the known class turns out to be the first. Its examples and losses are those of
 /// the other record: only that one is kept in files.
 template <class T>
-inline Record& turned_record(Model<T>& m) {
-    m.turned.recent_examples = m.record.recent_examples;
-    m.turned.recent_weight = m.record.recent_weight;
-    m.turned.recent_squares = m.record.recent_squares;
-    m.turned.recent_loss = m.record.recent_loss;
-    m.turned.memory = m.record.memory;
-    return m.turned;
+inline Record& swapped_record(Model<T>& m) {
+    m.swapped.recent_examples = m.record.recent_examples;
+    m.swapped.recent_weight = m.record.recent_weight;
+    m.swapped.recent_squares = m.record.recent_squares;
+    m.swapped.recent_loss = m.record.recent_loss;
+    m.swapped.memory = m.record.memory;
+    return m.swapped;
 }
 
 /// Counts the mistakes of a model that has one of two classes. A score of zero predicts the first
 /// class, which is not known before the second class appears; the two records differ by these ties,
 /// and so may the models that they choose.
 template <class T>
-[[gnu::noinline]] inline void write_turned(Model<T>& m, const Votes& votes, const Target& y,
-                                           double weight, const Record* began) {
-    Record& r = turned_record(m);
+[[gnu::noinline]] inline void write_swapped(Model<T>& m, const Votes& votes, const Target& y,
+                                            double weight, const Record* start) {
+    Record& r = swapped_record(m);
     const auto wrong = [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote<false>(m, scores, i, 1, y);
     };
-    write_mistakes<false>(r, began ? *began : r, m.said != nullptr, weight, wrong);
+    write_mistakes<false>(r, start ? *start : r, m.ensemble_out != nullptr, weight, wrong);
 }
 
 /// The ensemble prediction of all rivals of all models, by their scores of a row.
@@ -155,8 +155,8 @@ inline double ensemble_score(const Model<T>& m, const Votes& votes) {
 }
 
 /// The unit of a margin: its mean size, by the weights of the examples.
-inline double margin_unit(const Record& r, std::size_t voice) {
-    const double size = r.recent_weight > 0 ? r.margin_size[voice] / r.recent_weight : 0;
+inline double margin_unit(const Record& r, std::size_t predictor) {
+    const double size = r.recent_weight > 0 ? r.margin_size[predictor] / r.recent_weight : 0;
     return size > 0 ? size : 1;
 }
 
@@ -176,7 +176,7 @@ template <class T>
     constexpr double most = 1e290;  // so that their sum is finite
     constexpr std::size_t ways = Record::stretches.size();
     Record& r = m.record;
-    *m.said++ = ensemble_score(m, votes);
+    *m.ensemble_out++ = ensemble_score(m, votes);
     for (std::size_t v = 0; v < r.part.size(); ++v) {
         const Group& g = m.groups[v / r.rivals];
         const double margin = votes[v % r.rivals][g.first];
@@ -191,18 +191,18 @@ template <class T>
 }
 
 /// The records before a mini-batch: its examples are predicted before any of them is learned.
-struct Standing {
-    Record record, turned;
+struct BatchStart {
+    Record record, swapped;
 };
 
 /// Records one example of this weight, by the scores of the predictor before it is learned.
 template <bool Single, class T>
 inline void write_record(Model<T>& m, const Votes& votes, const Target& y, double weight,
-                         const Standing* began = nullptr) {
+                         const BatchStart* start = nullptr) {
     Record& r = m.record;
-    const Record& before = began ? began->record : r;
-    if (m.said) write_margins(m, votes, y, weight);
-    if (m.shape.one_class) write_turned(m, votes, y, weight, began ? &began->turned : nullptr);
+    const Record& before = start ? start->record : r;
+    if (m.ensemble_out) write_margins(m, votes, y, weight);
+    if (m.shape.one_class) write_swapped(m, votes, y, weight, start ? &start->swapped : nullptr);
     const std::size_t each = Single ? 1 : m.groups_per_model();
     if (gives_value(m.groups[0].task))
         return write_distances<Single>(r, before, weight, [&](std::size_t i, std::size_t rival) {
@@ -211,7 +211,7 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y, doubl
     const auto wrong = [&](std::size_t i, std::size_t rival) {
         return wrong_vote<Single>(m, votes[rival], i * each, each, y);
     };
-    write_mistakes<Single>(r, before, m.said != nullptr, weight, wrong);
+    write_mistakes<Single>(r, before, m.ensemble_out != nullptr, weight, wrong);
     const std::size_t losses = (Single ? 1 : m.shape.models) * r.rivals;
     double* loss = r.recent_loss.data();  // those of this example are added later
     for (std::size_t i = 0; i < losses; ++i) loss[i] *= r.memory;
@@ -240,8 +240,8 @@ inline void write_records(Record& r, const double* wrong, const double* loss, do
     r.chosen_mistakes += mistaken;
     r.drift.add(weight, mistaken);
     const std::size_t n = r.mistakes.size();
-    weight = Record::moderate(weight);
-    AGGRO_LANES
+    weight = Record::clamped(weight);
+    AGGRO_VECTORISE
     for (std::size_t i = 0; i < n; ++i) {
         r.mistakes[i] += wrong[i];
         r.recent_mistakes[i] += weight * wrong[i];

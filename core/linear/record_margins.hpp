@@ -21,9 +21,10 @@ class ScorerOf final : public Scorer<T> {
         : m(model), scratch(m), reader(x), scaled(m.sizes, m.shape.features), loop(m, scratch) {}
 
     void operator()(std::size_t row, double* out) override {
-        if (m.said)
-            return with_row_context(row, [&] { *out = loop.joint(scaled.look(reader.row(row))); });
-        with_row_context(row, [&] { loop.score(scaled.look(reader.row(row))); });
+        if (m.ensemble_out)
+            return with_row_context(row,
+                                    [&] { *out = loop.ensemble(scaled.apply(reader.row(row))); });
+        with_row_context(row, [&] { loop.score(scaled.apply(reader.row(row))); });
         const std::size_t each = m.shape.outputs / m.shape.models;
         const std::size_t chosen = m.shape.models > 1 ? best_record(m.record) : 0;
         std::copy_n(scratch.scores.data() + chosen * each, each, out);
@@ -57,7 +58,7 @@ inline void learn_recording_margins(Model<T>& m, const TrainingBatch& training, 
     const std::size_t each = m.shape.outputs / m.shape.models;
     const auto rows = scorer_of(m, training.x), reference = scorer_of(m, *training.reference);
     std::vector<double> centre(each);
-    const auto look = [&](std::size_t place, std::size_t count) {
+    const auto record = [&](std::size_t place, std::size_t count) {
         (*reference)(0, centre.data());
         for (std::size_t i = place; i < place + count; ++i) {
             at = training.first + i;
@@ -68,9 +69,9 @@ inline void learn_recording_margins(Model<T>& m, const TrainingBatch& training, 
     };
     with_row_type<T>(training.x, [&](auto kind) {
         using Row = decltype(kind);
-        if (training.batch_size > 1) return learn_batches<T, Row>(m, training, at, look);
+        if (training.batch_size > 1) return learn_batches<T, Row>(m, training, at, record);
         Scratch<T> scratch(m);
-        learn_rows<T, Row>(m, m.sizes, scratch, training, at, look);
+        learn_rows<T, Row>(m, m.sizes, scratch, training, at, record);
     });
 }
 

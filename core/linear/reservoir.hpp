@@ -12,7 +12,8 @@ namespace aggro {
 template <class T>
 inline void offer(Model<T>& m, std::size_t index) {
     const Group& g = m.groups[index];
-    const auto survived = static_cast<double>(m.counters.examples - m.tally.last_update[index]);
+    const auto survived =
+        static_cast<double>(m.counters.examples - m.group_counts.last_update[index]);
     if (survived <= 0) return;
     const double key = std::log(uniform(m.counters.random)) / survived;
     const std::size_t outputs = m.shape.outputs, size = m.shape.reservoir;

@@ -54,16 +54,16 @@ inline constexpr const char* model_overflows =
 
 /// The distinct features of the rows of a batch, if it pays to keep or check only these: they must
 /// be fewer than the model has. If nothing is kept and the tables are only checked at the end,
-/// reading a table is much faster than gathering features; `lanes` is the width of all tables.
+/// reading a table is much faster than gathering features; `columns` is the width of all tables.
 class TouchedFeatures {
   public:
-    TouchedFeatures(const TrainingBatch& batch, std::size_t lanes) {
-        constexpr std::size_t gathering = 16;  // time of one feature, in lanes
+    TouchedFeatures(const TrainingBatch& batch, std::size_t columns) {
+        constexpr std::size_t gathering = 16;  // time of one feature, in columns
         std::size_t entries = 0;
         for (std::size_t i = 0; batch.x.sparse() && i < batch.count; ++i)
             entries += entries_of(batch, i).second;
         few = batch.x.sparse() && entries < batch.x.features &&
-              (batch.undo || entries * gathering < batch.x.features * lanes);
+              (batch.undo || entries * gathering < batch.x.features * columns);
         if (!few) return;
         if (batch.x.wide_indices)
             collect(static_cast<const std::int64_t*>(batch.x.indices), batch);
@@ -112,7 +112,7 @@ class TouchedFeatures {
 /// changes all lines at once announces it (`Model::announce_sweep`), and the tables are copied
 /// then.
 template <class T>
-class Checkpoint final : private SweepWatcher {
+class Checkpoint final : private SweepListener {
   public:
     Checkpoint(Model<T>& model, bool keep_it, const TouchedFeatures& touched)
         : m(model),
@@ -120,8 +120,8 @@ class Checkpoint final : private SweepWatcher {
           width(model.shape.features),
           by_lines(touched.few && local()),
           lines(by_lines ? touched.features : none) {
-        m.watchers.reserve(m.watchers.size() + 1);
-        m.watchers.push_back(this);
+        m.listeners.reserve(m.listeners.size() + 1);
+        m.listeners.push_back(this);
         if (!keeps) return;
         groups = m.groups;
         std::size_t bytes = 0;
@@ -137,7 +137,7 @@ class Checkpoint final : private SweepWatcher {
         });
     }
     Checkpoint(const Checkpoint&) = delete;
-    ~Checkpoint() { std::erase(m.watchers, static_cast<SweepWatcher*>(this)); }
+    ~Checkpoint() { std::erase(m.listeners, static_cast<SweepListener*>(this)); }
 
     /// Restores the model and its rules.
     void restore() {
@@ -221,7 +221,7 @@ template <class T>
 class Transaction {
   public:
     Transaction(const std::vector<Model<T>*>& models, const TrainingBatch& batch)
-        : touched(batch, lanes_of(models)) {
+        : touched(batch, columns_of(models)) {
         for (Model<T>* m : models)
             checkpoints.push_back(std::make_unique<Checkpoint<T>>(*m, batch.undo, touched));
     }
@@ -239,10 +239,10 @@ class Transaction {
     }
 
   private:
-    static std::size_t lanes_of(const std::vector<Model<T>*>& models) {
-        std::size_t lanes = 0;
-        for (const Model<T>* m : models) lanes += m->lanes;
-        return lanes;
+    static std::size_t columns_of(const std::vector<Model<T>*>& models) {
+        std::size_t columns = 0;
+        for (const Model<T>* m : models) columns += m->columns;
+        return columns;
     }
 
     TouchedFeatures touched;

@@ -12,7 +12,7 @@
 namespace aggro {
 
 /// Working memory of one pass, allocated once: one entry per lane, or per output. `dot`, `coef` and
-/// `plain` have the lanes of the weights and behind them those of their shift.
+/// `plain` have the columns of the weights and behind them those of their shift.
 template <class T>
 struct Scratch {
     std::vector<T> dot, length, coef, plain, kappa, fade;
@@ -27,11 +27,11 @@ struct Scratch {
 
     explicit Scratch(const Model<T>& m)
         : dot(m.variance_section()),
-          length(m.lanes),
+          length(m.columns),
           coef(m.variance_section()),
           plain(m.variance_section()),
-          kappa(m.lanes),
-          fade(m.lanes),
+          kappa(m.columns),
+          fade(m.columns),
           scores(m.shape.outputs),
           means(m.shape.outputs),
           tau(m.shape.outputs),
@@ -40,8 +40,8 @@ struct Scratch {
 };
 
 template <class T>
-inline void clear(std::vector<T>& lanes) {
-    std::fill(lanes.begin(), lanes.end(), T(0));
+inline void clear(std::vector<T>& columns) {
+    std::fill(columns.begin(), columns.end(), T(0));
 }
 
 /// A row with its squared length. It is `stretch` times x: 1 unless the squared length would
@@ -82,12 +82,12 @@ class RowOps {
           s(scratch),
           stride(model.weights.stride()),
           first(scratch.share.first),
-          lanes(scratch.share.lanes),
+          columns(scratch.share.columns),
           shifts(model.shape.averages()) {}
 
     /// Computes the products of a row with all outputs and its squared length, and those with the
     /// shift of the mean if `mean` is set or they cost nothing.
-    [[gnu::always_inline]] MeasuredRow<Row> look(const Row& x, bool mean) {
+    [[gnu::always_inline]] MeasuredRow<Row> measure_row(const Row& x, bool mean) {
         const double squared = read(x, mean);
         if (!(squared <= std::numeric_limits<T>::max())) return read_shortened(x, mean);
         return {x, squared < std::numeric_limits<T>::min() ? 0 : squared};
@@ -100,7 +100,7 @@ class RowOps {
         return row.stretch * v + (m.shape.intercept ? divided(m.bias_variance[k], row.stretch) : 0);
     }
 
-    /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
+    /// Fills `dot` (and, in a diagonal metric, `length`) for all columns; returns ||x||^2.
     double read(const Row& x, bool mean) {
         if constexpr (!Single) {
             each_span(mean, [&](std::size_t at, std::size_t count) {
@@ -118,7 +118,7 @@ class RowOps {
         if constexpr (Single)
             read(x, false);
         else
-            length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
+            length_lanes(x, m.variance() + first, stride, columns, s.length.data() + first);
     }
 
     /// Moves every lane by coef * Sigma x + plain * x. Spoils `coef`.
@@ -149,14 +149,15 @@ class RowOps {
                 if (v > T(0)) v /= root ? std::sqrt(growth) : growth;  // zero stays zero
             }
         } else {
-            for (std::size_t l = first; l < first + lanes; ++l)
+            for (std::size_t l = first; l < first + columns; ++l)
                 s.fade[l] = static_cast<T>(s.kappa[l] != 0 ? m.shape.forgetting : 0);
-            shrink_lanes(x, variance + first, stride, lanes, s.kappa.data() + first,
+            shrink_lanes(x, variance + first, stride, columns, s.kappa.data() + first,
                          s.fade.data() + first, m.adagrad());
         }
     }
 
-    /// Lane l of feature j gains x_j coef[l]; only the lanes that move are touched if they are few.
+    /// Column l of feature j gains x_j coef[l]; only the columns that move are touched if they are
+    /// few.
     void add(const Row& x, const std::vector<T>& coef) {
         if constexpr (Single) {
             if (coef[0] == T(0)) return;
@@ -164,18 +165,19 @@ class RowOps {
                           : add_to_cells<1>(x, m.weights.data(), coef.data());
         } else {
             s.active.clear();
-            for (std::size_t l = first; l < first + lanes; ++l)
-                if (coef[l] != T(0) || (shifts && coef[m.lanes + l] != T(0))) s.active.push_back(l);
+            for (std::size_t l = first; l < first + columns; ++l)
+                if (coef[l] != T(0) || (shifts && coef[m.columns + l] != T(0)))
+                    s.active.push_back(l);
             if (s.active.empty()) return;
-            if (s.active.size() * 64 >= lanes * sizeof(T))
+            if (s.active.size() * 64 >= columns * sizeof(T))
                 return each_span(true, [&](std::size_t at, std::size_t count) {
                     add_lanes(x, m.weights.data() + at, stride, count, coef.data() + at);
                 });
             for (std::size_t k = 0; k < x.size; ++k) {
-                T* lane = m.weights.row(x.feature(k));
-                for (const std::size_t l : s.active) lane[l] += x.values[k] * coef[l];
+                T* cell = m.weights.row(x.feature(k));
+                for (const std::size_t l : s.active) cell[l] += x.values[k] * coef[l];
                 for (const std::size_t l : s.active)
-                    if (shifts) lane[m.lanes + l] += x.values[k] * coef[m.lanes + l];
+                    if (shifts) cell[m.columns + l] += x.values[k] * coef[m.columns + l];
             }
         }
     }
@@ -193,14 +195,14 @@ class RowOps {
     }
 
   private:
-    /// Calls use(first lane, count) for the lanes of this share, and of their shift if it is asked
-    /// for: they follow each other where the share is the whole model.
+    /// Calls use(first lane, count) for the columns of this share, and of their shift if it is
+    /// asked for: they follow each other where the share is the whole model.
     template <class Use>
     [[gnu::always_inline]] void each_span(bool mean, Use&& use) {
         const bool both = mean && shifts;
-        if (both && lanes == m.lanes) return use(0, 2 * lanes);
-        use(first, lanes);
-        if (both) use(m.lanes + first, lanes);
+        if (both && columns == m.columns) return use(0, 2 * columns);
+        use(first, columns);
+        if (both) use(m.columns + first, columns);
     }
 
     /// The same for a row whose squared length overflows: it is divided by its largest value.
@@ -233,16 +235,16 @@ class RowOps {
             const T* variance = m.variance();
             const auto walk = [&](std::size_t at) {
                 add_scaled_lanes(x, m.weights.data() + at + first, stride, variance + first, stride,
-                                 lanes, s.coef.data() + at + first);
+                                 columns, s.coef.data() + at + first);
             };
             walk(0);
-            if (shifts) walk(m.lanes);
+            if (shifts) walk(m.columns);
         }
     }
 
     Model<T>& m;
     Scratch<T>& s;
-    std::size_t stride, first, lanes;
+    std::size_t stride, first, columns;
     bool shifts;      ///< the mean of the weights is kept
     Row shortened{};  ///< the last row whose squared length would overflow
 };

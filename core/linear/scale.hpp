@@ -26,8 +26,8 @@ struct Sizes {
         if (kind == Scale::standard) moments.begin(0);
     }
     /// Allocates memory for more features; nothing else changes.
-    void make_room(std::size_t features) {
-        if (kind == Scale::standard) moments.make_room(features);
+    void reserve(std::size_t features) {
+        if (kind == Scale::standard) moments.reserve(features);
         if (kind != Scale::online) return;
         for (auto* values : {&seen, &square}) reserve_amortised(*values, features);
     }
@@ -92,7 +92,7 @@ class Scaled {
         return sizes.kind == Scale::none ? x : scale(x, true);
     }
 
-    [[gnu::always_inline]] const Row& look(const Row& x) {
+    [[gnu::always_inline]] const Row& apply(const Row& x) {
         return sizes.kind == Scale::none ? x : scale(x, false);
     }
 

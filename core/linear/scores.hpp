@@ -11,14 +11,14 @@ namespace aggro {
 template <class T, class Row>
 [[gnu::noinline]] inline double reach(const Model<T>& m, const MeasuredRow<Row>& row,
                                       std::size_t k) {
-    const auto lane = [&](std::size_t l) {
+    const auto length = [&](std::size_t l) {
         return reach_of(row.x, m.weights.data() + l, m.weights.stride());
     };
     const Mixture& mix = m.mix[k];
     const double own = std::abs(mix.own), rest = std::abs(mix.rest);
-    double total = std::abs(mix.scale) * lane(k);
-    if (own + rest > 0) total += (own + rest) * lane(m.shape.outputs + m.own_sum[k]);
-    if (rest > 0 && m.shape.total) total += rest * lane(m.total_lane());
+    double total = std::abs(mix.scale) * length(k);
+    if (own + rest > 0) total += (own + rest) * length(m.shape.outputs + m.own_sum[k]);
+    if (rest > 0 && m.shape.total) total += rest * length(m.total_column());
     return row.stretch * total + std::abs(m.bias[k]);
 }
 
@@ -31,7 +31,7 @@ class Scores {
     [[gnu::always_inline]] void of_last(const MeasuredRow<Row>& row) {
         const std::size_t n = part.end();
         if (Single || m.shape.sums == 0) {
-            AGGRO_LANES
+            AGGRO_VECTORISE
             for (std::size_t k = part.first(); k < n; ++k)
                 s.scores[k] = row.stretch * static_cast<double>(s.dot[k]) + m.bias[k];
             return;
@@ -60,7 +60,7 @@ class Scores {
 
   private:
     void of_average(const MeasuredRow<Row>& row, double rounds) {
-        const T* shifts = s.dot.data() + m.lanes;
+        const T* shifts = s.dot.data() + m.columns;
         for (std::size_t k = part.first(); k < part.end(); ++k) {
             const Mixture& mix = m.mix[k];
             const double sum = row.stretch * mixed(k, mix.scale_sum, mix.own_sum, mix.rest_sum) +
@@ -94,7 +94,7 @@ class Scores {
         if (own == 0 && rest == 0) return value;
         const auto sum = static_cast<double>(s.dot[m.shape.outputs + m.own_sum[k]]);
         value += own * sum;
-        if (m.shape.total) value += rest * (static_cast<double>(s.dot[m.total_lane()]) - sum);
+        if (m.shape.total) value += rest * (static_cast<double>(s.dot[m.total_column()]) - sum);
         return value;
     }
 

@@ -19,12 +19,12 @@ struct Selection {
 
     /// Fills an array of the new model from that of the old one, as its kind asks for.
     template <class V>
-    void fill(Per per, const V* source, std::size_t size, V* target, std::size_t room) const {
+    void fill(Per per, const V* source, std::size_t size, V* target, std::size_t capacity) const {
         switch (per) {
             case Per::cell:
                 return fill_cells(source, target);
-            case Per::lane:
-                return fill_lanes(source, size, target, room);
+            case Per::column:
+                return fill_columns(source, size, target, capacity);
             case Per::slot:
             case Per::output:
                 return fill_slots(source, size, target);
@@ -57,7 +57,7 @@ struct Selection {
     template <class V>
     void fill_cells(const V* source, V* target) const {
         const std::size_t had = from.shape.outputs, has = outputs.size();
-        const std::size_t shared = std::min(from.lanes - had, to.lanes - has);
+        const std::size_t shared = std::min(from.columns - had, to.columns - has);
         const bool shifts = from.shape.averages() && to.shape.averages();
         const bool variances = from.diagonal() && to.diagonal();
         const std::size_t stride = to.weights.stride(), old_stride = from.weights.stride();
@@ -69,16 +69,16 @@ struct Selection {
             };
             select(0, 0);
             std::copy_n(source + had, shared, target + has);
-            if (shifts) select(from.lanes, to.lanes);
+            if (shifts) select(from.columns, to.columns);
             if (variances) select(from.variance_section(), to.variance_section());
         }
     }
 
     /// A table of the outputs alone, padded.
     template <class V>
-    void fill_lanes(const V* source, std::size_t size, V* target, std::size_t room) const {
+    void fill_columns(const V* source, std::size_t size, V* target, std::size_t capacity) const {
         const std::size_t features = to.shape.features;
-        const std::size_t old_stride = size / features, stride = room / features;
+        const std::size_t old_stride = size / features, stride = capacity / features;
         for (std::size_t j = 0; j < features; ++j, source += old_stride, target += stride)
             for (std::size_t k = 0; k < outputs.size(); ++k) target[k] = source[outputs[k]];
     }
@@ -105,10 +105,10 @@ void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t
     const Selection<T> selection(from, to, models);
     from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
         using Values = decltype(source);
-        to.visit([&](const char* other, Per, auto* target, std::size_t room) {
+        to.visit([&](const char* other, Per, auto* target, std::size_t capacity) {
             if constexpr (std::is_same_v<Values, decltype(target)>)
-                if (size > 0 && room > 0 && std::strcmp(name, other) == 0)
-                    selection.fill(per, source, size, target, room);
+                if (size > 0 && capacity > 0 && std::strcmp(name, other) == 0)
+                    selection.fill(per, source, size, target, capacity);
         });
     });
     for (std::size_t g = 0; g < to.full.size(); ++g) to.full[g] = from.full[selection.groups[g]];

@@ -50,10 +50,10 @@ class Statistics {
     /// Records whether the prediction before learning was right; `mean` tells whether `means` hold
     /// scores. The loss is computed from the last weights, which learn from it.
     [[gnu::always_inline]] void record(const Target& y, double weight, bool mean,
-                                       const Standing* began = nullptr) {
+                                       const BatchStart* start = nullptr) {
         const double* last = s.scores.data();
         const Votes votes{mean ? s.means.data() : last, last};
-        if (alone()) return write_record<Single>(m, votes, y, weight, began);
+        if (alone()) return write_record<Single>(m, votes, y, weight, start);
         for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
             std::copy_n(votes[rival] + part.first(), part.end() - part.first(),
                         s.journal->votes(entries, rival) + part.first());
@@ -63,8 +63,8 @@ class Statistics {
     [[gnu::always_inline]] void count(std::size_t index, double weight, const Outcome& outcome) {
         if (!std::isfinite(outcome.loss))
             throw BadExample("its score overflows; scale the features or the target");
-        m.tally.loss[index] += outcome.loss;
-        m.tally.mistakes[index] += outcome.wrong;
+        m.group_counts.loss[index] += outcome.loss;
+        m.group_counts.mistakes[index] += outcome.wrong;
         if (!alone())
             s.journal->losses(entries)[index] = outcome.loss;
         else if (!gives_value(m.groups[index].task) && records_examples())
@@ -72,15 +72,15 @@ class Statistics {
     }
 
     void count_update(std::size_t index) {
-        ++m.tally.updates[index];
-        m.tally.last_update[index] = counters.examples + 1;
+        ++m.group_counts.updates[index];
+        m.group_counts.last_update[index] = counters.examples + 1;
     }
 
     /// Ends a step that learned `rounds` examples together, in every path. The weights are now
     /// those that the average counts.
     [[gnu::always_inline]] void finish(std::int64_t rounds) {
         if (!Single && m.lazy_means())
-            for (const Group& g : m.groups) fold_if_worn(m, g);
+            for (const Group& g : m.groups) fold_if_imprecise(m, g);
         counters.examples += rounds;
         ++entries;
         if (!m.shape.averages() || counters.examples <= m.average_from) return;

@@ -9,7 +9,7 @@
 
 namespace aggro {
 
-/// The step tau of output k, as a coefficient of its lane that waits to be applied.
+/// The step tau of output k, as a coefficient that is applied later.
 template <class T>
 [[gnu::always_inline]] inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k,
                                             double tau) {
@@ -18,7 +18,7 @@ template <class T>
     if (!std::isfinite(s.coef[k]))
         throw BadExample("its step overflows; scale the features or the target");
     if (m.shape.averages())
-        s.coef[m.lanes + k] = static_cast<T>(divided(-mix.scale_sum * tau, mix.scale));
+        s.coef[m.columns + k] = static_cast<T>(divided(-mix.scale_sum * tau, mix.scale));
 }
 
 /// The full metric moves every feature of one group, along the image Sigma x just computed.
@@ -32,7 +32,7 @@ template <class T>
         if (m.shape.intercept)
             m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
     }
-    if (m.lanes == 1)
+    if (m.columns == 1)
         RowOps<T, DenseRow<T>, true, false>(m, s).add(image, s.coef);
     else
         RowOps<T, DenseRow<T>, false, false>(m, s).add(image, s.coef);
@@ -66,16 +66,16 @@ class WeightUpdate {
 
     /// The same for all independent outputs together; `kappa_of` is the gain of an output's metric.
     template <class Kappa>
-    void move_lanes(double stretch, Kappa&& kappa_of) {
+    void move_outputs(double stretch, Kappa&& kappa_of) {
         const std::size_t n = part.end();
         const double constant = m.shape.intercept ? 1 / stretch : 0;
-        AGGRO_LANES
+        AGGRO_VECTORISE
         for (std::size_t k = part.first(); k < n; ++k) {
             const double tau = s.tau[k];
             s.coef[k] = static_cast<T>(tau);
             m.bias[k] += tau * m.bias_variance[k] * constant;
         }
-        T* const shifts = s.coef.data() + m.lanes;
+        T* const shifts = s.coef.data() + m.columns;
         if (m.shape.averages())
             for (std::size_t k = part.first(); k < n; ++k)
                 shifts[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);

@@ -8,16 +8,16 @@
 
 namespace aggro {
 
-/// Whole groups, and the lanes they lie in.
+/// Whole groups, and the columns they lie in.
 struct Share {
     std::size_t first_group = 0, end_group = 0;
-    std::size_t first = 0, end = 0;  ///< outputs, which are also lanes
-    std::size_t lanes = 0;  ///< from `first` on, with class sums and padding if they follow
+    std::size_t first = 0, end = 0;  ///< outputs, which are also columns
+    std::size_t columns = 0;  ///< from `first` on, with class sums and padding if they follow
 };
 
 template <class T>
 inline Share whole(const Model<T>& m) {
-    return {0, m.groups.size(), 0, m.shape.outputs, m.lanes};
+    return {0, m.groups.size(), 0, m.shape.outputs, m.columns};
 }
 
 /// The outputs and groups of a share. A single output rules out all others: the compiler may know.
@@ -60,19 +60,19 @@ inline bool independent(const Model<T>& m) {
 }
 
 /// Cuts the model into at most `most` shares of about equal size, where a cache line ends: threads
-/// that write to one line would wait for each other all the time. With fewer lanes than `least` a
+/// that write to one line would wait for each other all the time. With fewer columns than `least` a
 /// thread would mostly do what the others do too: read the row, and find its features.
 template <class T>
 inline std::vector<Share> shares(const Model<T>& m, std::size_t most) {
     constexpr std::size_t line = 64 / sizeof(T), least = 256 / sizeof(T);
-    most = std::clamp<std::size_t>(m.lanes / least, 1, most);
+    most = std::clamp<std::size_t>(m.columns / least, 1, most);
     std::vector<Share> found;
     Share rest = whole(m);
     for (std::size_t g = 1; independent(m) && g < m.groups.size() && found.size() + 1 < most; ++g) {
         const std::size_t at = m.groups[g].first;
-        if (at % line != 0 || at * most < m.lanes * (found.size() + 1)) continue;
+        if (at % line != 0 || at * most < m.columns * (found.size() + 1)) continue;
         found.push_back({rest.first_group, g, rest.first, at, at - rest.first});
-        rest = {g, rest.end_group, at, rest.end, m.lanes - at};
+        rest = {g, rest.end_group, at, rest.end, m.columns - at};
     }
     found.push_back(rest);
     return found;

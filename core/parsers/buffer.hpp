@@ -178,7 +178,7 @@ struct Rows {
         return true;
     }
 
-    // Back to how things stood before a line that turned out to be bad.
+    // Back to how things stood before a line that swapped out to be bad.
     void rewind(std::size_t label_count, std::size_t feature_count, std::size_t rows) {
         labels.truncate(label_count, rows);
         indices.truncate(feature_count);

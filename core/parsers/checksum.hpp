@@ -7,7 +7,7 @@
 
 namespace aggro {
 
-/// Eight words at a time, each mixed into a lane of its own by a step that can be undone: one
+/// Eight words at a time, each mixed into a i of its own by a step that can be undone: one
 /// damaged word always shows.
 inline std::uint64_t checksum(const unsigned char* bytes, std::size_t size) {
     constexpr std::size_t width = 64;
@@ -17,11 +17,11 @@ inline std::uint64_t checksum(const unsigned char* bytes, std::size_t size) {
         state ^= word;
         return (state << 29 | state >> 35) * odd;
     };
-    Words lanes{};
+    Words states{};
     const auto take = [&](const unsigned char* line) {
         Words words;
         std::memcpy(&words, line, width);
-        lanes = mixed(lanes, words);
+        states = mixed(states, words);
     };
     std::size_t i = 0;
     for (; i + width <= size; i += width) take(bytes + i);
@@ -29,7 +29,7 @@ inline std::uint64_t checksum(const unsigned char* bytes, std::size_t size) {
     if (i < size) std::memcpy(rest, bytes + i, size - i);
     take(rest);
     std::uint64_t sum = size;
-    for (std::size_t lane = 0; lane < width / sizeof(sum); ++lane) sum = mixed(sum, lanes[lane]);
+    for (std::size_t i = 0; i < width / sizeof(sum); ++i) sum = mixed(sum, states[i]);
     return sum;
 }
 

@@ -191,12 +191,12 @@ class BoxDual {
 
     bool bounded_along() const {
         for (const std::size_t k : members)
-            if (room(k) < infinity) return true;
+            if (slack(k) < infinity) return true;
         return false;
     }
 
     /// Return how far coordinate k can move along the direction.
-    double room(std::size_t k) const {
+    double slack(std::size_t k) const {
         if (direction[k] == 0) return infinity;
         const double bound = direction[k] > 0 ? piece_upper(k) : piece_lower(k);
         return (bound - t[k]) / direction[k];
@@ -205,11 +205,11 @@ class BoxDual {
     /// Set `target` to the end of the step and return its length.
     double cut_at_first_bound(double longest) {
         double way = longest;
-        for (const std::size_t k : members) way = std::min(way, room(k));
+        for (const std::size_t k : members) way = std::min(way, slack(k));
         if (way == infinity) return way;
         for (const std::size_t k : members) {
             const double bound = direction[k] > 0 ? piece_upper(k) : piece_lower(k);
-            target[k] = room(k) <= way ? bound : t[k] + way * direction[k];
+            target[k] = slack(k) <= way ? bound : t[k] + way * direction[k];
         }
         return way;
     }
@@ -219,7 +219,7 @@ class BoxDual {
     bool projection_is_better() const {
         double way = 1, ascent = 0, gain = 0;
         for (const std::size_t k : members) {
-            way = std::min(way, room(k));
+            way = std::min(way, slack(k));
             ascent += pull[k] * direction[k];
         }
         for (const std::size_t j : members) {

@@ -106,15 +106,15 @@ class Distinct {
 /// Return whether `fine(indices, size)` holds for every row of a sparse matrix.
 template <class Fine>
 inline bool each_row(const Matrix& x, Fine&& fine) {
-    const auto look = [&](const auto* indices) {
+    const auto visit = [&](const auto* indices) {
         for (std::size_t i = 0; i < x.rows; ++i)
             if (!fine(indices + x.start(i), static_cast<std::size_t>(x.start(i + 1) - x.start(i))))
                 return false;
         return true;
     };
     if (!x.sparse()) return true;
-    return x.wide_indices ? look(static_cast<const std::int64_t*>(x.indices))
-                          : look(static_cast<const std::int32_t*>(x.indices));
+    return x.wide_indices ? visit(static_cast<const std::int64_t*>(x.indices))
+                          : visit(static_cast<const std::int32_t*>(x.indices));
 }
 
 /// Check the indices of all rows once, so that readers need not check them again.

@@ -92,9 +92,9 @@ template <class V>
 /// Marks a loop over independent lanes, so that the compiler vectorises it without checks for
 /// overlap.
 #if defined(__clang__)
-#define AGGRO_LANES _Pragma("clang loop vectorize(assume_safety)")
+#define AGGRO_VECTORISE _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define AGGRO_LANES _Pragma("GCC ivdep")
+#define AGGRO_VECTORISE _Pragma("GCC ivdep")
 #endif
 
 /// Return the number of values of a feature's block for `lanes` outputs, padded to whole vectors.

@@ -82,8 +82,8 @@ class StreamLoop {
     void score(const StreamRow& x) { one.score(x); }
 
     /// True if all products of the row with the model are far from overflow.
-    bool moderate(const StreamRow& x) {
-        scores.of_last(space.look(x, true));
+    bool cannot_overflow(const StreamRow& x) {
+        scores.of_last(space.measure_row(x, true));
         bool fine = true;
         for (double dot : s.dot) fine &= std::abs(dot) <= Limits::score;
         for (double score : s.scores) fine &= std::abs(score) <= Limits::score;
@@ -114,7 +114,7 @@ class StreamModel {
 
     /// Scores of the predictor; valid until the next call.
     std::span<const double> scores(const StreamRow& x) {
-        const StreamRow row = scaled_.look(x);
+        const StreamRow row = scaled_.apply(x);
         std::visit([&](auto& loop) { loop.score(row); }, loop_);
         return {scratch_.scores.data(), model.shape.outputs};
     }
@@ -130,10 +130,10 @@ class StreamModel {
         (*batch_)(batch);
     }
 
-    bool moderate(const StreamRow& x) {
-        const StreamRow row = scaled_.look(x);
+    bool cannot_overflow(const StreamRow& x) {
+        const StreamRow row = scaled_.apply(x);
         return !extreme_ && !bold() &&
-               std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
+               std::visit([&](auto& loop) { return loop.cannot_overflow(row); }, loop_);
     }
 
     /// True if C and the like are so extreme that a step may overflow.
@@ -168,12 +168,12 @@ class StreamModel {
     void take_extreme_from(const StreamModel& other) { extreme_ = other.extreme_; }
 
     std::unique_ptr<StreamModel> copy() {
-        auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
+        auto copy = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
                                                   model.average_from, model.record.memory);
-        twin->model = model;
-        twin->model.detach();
-        twin->extreme_ = extreme_;
-        return twin;
+        copy->model = model;
+        copy->model.detach();
+        copy->extreme_ = extreme_;
+        return copy;
     }
 
     void forget(std::size_t slot) { model.forget(slot); }
@@ -185,7 +185,7 @@ class StreamModel {
                               StreamLoop<false, false>, StreamLoop<false, true>>;
 
     Loop choose() {
-        const bool single = model.lanes == 1;
+        const bool single = model.columns == 1;
         if (single && !model.diagonal()) return StreamLoop<true, false>(model, scratch_);
         if (single) return StreamLoop<true, true>(model, scratch_);
         if (!model.diagonal()) return StreamLoop<false, false>(model, scratch_);

@@ -51,7 +51,7 @@ class StopWords {
     static constexpr std::uint32_t nobody = 0xFFFFFFFFu;
 
     std::size_t place(const char* word, std::size_t size) const {
-        return murmur3_with_room(word, size) & (table_.size() - 1);
+        return murmur3_padded(word, size) & (table_.size() - 1);
     }
 
     std::vector<std::string> words_;
@@ -201,7 +201,7 @@ class Reader {
         const Letters& all = letters();
         const auto& table = lowercase ? lowered_ : plain_;
         std::size_t begin = buffer.size(), used = begin, length = 0;
-        buffer.resize(used + text.size() / 2 * 3 + room);  // lower case may be longer, by a half
+        buffer.resize(used + text.size() / 2 * 3 + padding);  // lower case may be longer, by a half
         char* const to = buffer.data();
         const auto take = [&](Character c) {
             if (belongs(c < 0x80 ? ascii.kinds[c] : all.kind(c))) {
@@ -266,7 +266,7 @@ class Reader {
             }
         });
         begins_.push_back(buffer.size());
-        buffer.reserve(buffer.size() + room);
+        buffer.reserve(buffer.size() + padding);
     }
 
     /// Copies the words, a blank before and after each; `padded_` are the places of both blanks.
@@ -298,7 +298,7 @@ class Reader {
         });
         if (inside) end();
         begins_.push_back(buffer.size());
-        buffer.reserve(buffer.size() + room);
+        buffer.reserve(buffer.size() + padding);
     }
 
     /// All n-grams of the characters from `first` to before `last`.
@@ -318,11 +318,11 @@ class Reader {
     }
 
     static Feature feature(std::size_t begin, std::size_t end, const Features& in) {
-        return {murmur3_with_room(in.text.data() + begin, end - begin),
+        return {murmur3_padded(in.text.data() + begin, end - begin),
                 static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)};
     }
 
-    static constexpr std::size_t room = 8;  ///< behind a text: it is read in words of four bytes
+    static constexpr std::size_t padding = 8;  ///< behind a text: it is read in words of four bytes
 
     Analysis a_;
     static constexpr std::size_t chunk = 16;  ///< bytes that are copied at once

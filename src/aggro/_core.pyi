@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'avx512'
+level: str = 'baseline'
 
 def machine_memory() -> float:
     """The memory of the machine in bytes; infinity where it cannot be told."""
@@ -114,9 +114,9 @@ class Model32:
 
     def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the typical row, before it is learned.
+        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the reference row, before it is learned.
         """
 
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float32]:
@@ -124,10 +124,10 @@ class Model32:
         Scores of the predictor, one row per example and one column per output.
         """
 
-    def joint_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
+    def ensemble_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
         """The part of these models in the ensemble prediction of each row."""
 
-    def joint_weights(self) -> NDArray[numpy.float64]:
+    def ensemble_coefficients(self) -> NDArray[numpy.float64]:
         """
         Their part in the weights of the ensemble prediction, and in its intercept, the last number.
         """
@@ -192,7 +192,7 @@ class Model32:
     def features(self) -> int: ...
 
     @property
-    def lanes(self) -> int: ...
+    def columns(self) -> int: ...
 
     @property
     def keeps_total(self) -> bool: ...
@@ -204,7 +204,7 @@ class Model32:
     def averaged(self) -> int: ...
 
     @property
-    def tallies(self) -> list[tuple[int, int, float]]:
+    def group_counts(self) -> list[tuple[int, int, float]]:
         """Mistakes, updates and loss of each group."""
 
     @property
@@ -238,7 +238,7 @@ class Model32:
         """The model with the best recent record."""
 
     @property
-    def joint_parts(self) -> list[float]:
+    def ensemble_weights(self) -> list[float]:
         """
         How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
         """
@@ -248,7 +248,7 @@ class Model32:
         """The unit of the score of the chosen model in the ensemble prediction."""
 
     @property
-    def answers_jointly(self) -> bool:
+    def forms_ensemble(self) -> bool:
         """Whether the models form an ensemble."""
 
     @property
@@ -282,21 +282,21 @@ def begin_transaction(models: Sequence[Model64], rows: Rows, labels: Annotated[N
     """
 
 @overload
-def join_answers(models: Sequence[Model32], jointly: bool) -> None: ...
+def set_ensemble_weights(models: Sequence[Model32], predict: bool) -> None: ...
 
 @overload
-def join_answers(models: Sequence[Model64], jointly: bool) -> None:
+def set_ensemble_weights(models: Sequence[Model64], predict: bool) -> None:
     """
     Give each score its part in the joint answer, by how wrong its margins were, or none.
     """
 
 @overload
-def learn_together(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, watched: int = 0, look: bool = True) -> None: ...
+def learn_together(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, recorded: int = 0, check: bool = True) -> None: ...
 
 @overload
-def learn_together(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, watched: int = 0, look: bool = True) -> None:
+def learn_together(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, recorded: int = 0, check: bool = True) -> None:
     """
-    Learn the rows in every model, each as if it were alone. A bad row raises and leaves all as they were; after an interrupt all have learned the same rows. margins are those of the watched model. Unless look is false, a model that overflows raises as well.
+    Learn the rows in every model, each as if it were alone. A bad row raises and leaves all as they were; after an interrupt all have learned the same rows. margins are those of the model number `recorded`. Unless check is false, a model that overflows raises as well.
     """
 
 class Model64:
@@ -304,9 +304,9 @@ class Model64:
 
     def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the typical row, before it is learned.
+        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the reference row, before it is learned.
         """
 
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
@@ -314,10 +314,10 @@ class Model64:
         Scores of the predictor, one row per example and one column per output.
         """
 
-    def joint_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
+    def ensemble_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
         """The part of these models in the ensemble prediction of each row."""
 
-    def joint_weights(self) -> NDArray[numpy.float64]:
+    def ensemble_coefficients(self) -> NDArray[numpy.float64]:
         """
         Their part in the weights of the ensemble prediction, and in its intercept, the last number.
         """
@@ -382,7 +382,7 @@ class Model64:
     def features(self) -> int: ...
 
     @property
-    def lanes(self) -> int: ...
+    def columns(self) -> int: ...
 
     @property
     def keeps_total(self) -> bool: ...
@@ -394,7 +394,7 @@ class Model64:
     def averaged(self) -> int: ...
 
     @property
-    def tallies(self) -> list[tuple[int, int, float]]:
+    def group_counts(self) -> list[tuple[int, int, float]]:
         """Mistakes, updates and loss of each group."""
 
     @property
@@ -428,7 +428,7 @@ class Model64:
         """The model with the best recent record."""
 
     @property
-    def joint_parts(self) -> list[float]:
+    def ensemble_weights(self) -> list[float]:
         """
         How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
         """
@@ -438,7 +438,7 @@ class Model64:
         """The unit of the score of the chosen model in the ensemble prediction."""
 
     @property
-    def answers_jointly(self) -> bool:
+    def forms_ensemble(self) -> bool:
         """Whether the models form an ensemble."""
 
     @property

@@ -198,9 +198,9 @@ class Learner:
 
     def progress_of(self, which: int) -> Progress:
         """Mistakes, updates and loss so far of one model."""
-        tallies = self.model.tallies
-        groups = len(tallies) // self.models
-        mine = tallies[which * groups : (which + 1) * groups]
+        counts = self.model.group_counts
+        groups = len(counts) // self.models
+        mine = counts[which * groups : (which + 1) * groups]
         mistakes = int(self.model.records[which][0])
         return Progress(
             mistakes,

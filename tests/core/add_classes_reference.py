@@ -12,8 +12,8 @@ from aggro.learner import Array, Learner
 from aggro.selection.learners import copy_intercept_scale
 from aggro.settings import DIAGONAL, Settings
 
-LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
-BUT = ("news", "bias_news", "bias_prior", "bias_variance")  # which are no weights
+LINEAR = ("column", "slot", "output")  # kinds of arrays that change as the outputs do
+BUT = ("update_counts", "bias_update_counts", "bias_prior", "bias_variance")  # which are no weights
 SUMS = ("class_sum_rest", "class_weight_seen", "class_sum_norm", "class_sum_cross", "class_total")
 COUNTED = ("mistakes", "updates", "loss")  # by each group
 State = dict[str, Array]
@@ -42,7 +42,7 @@ def grow_classes(
     one = output_map(old.settings, new.settings, position, classes)
     change = np.kron(np.eye(old.models), one)
     for name, kind in _weights_of(old):
-        if kind == "lane":
+        if kind == "column":
             source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
             target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
         else:  # several classifiers side by side
@@ -66,13 +66,13 @@ def _settled(state: State, first: bool) -> State:
 
     A score of zero predicts the first class: ties were mistakes, unless that class was known.
     """
-    kept = {name: array for name, array in state.items() if not name.startswith("turned_")}
+    kept = {name: array for name, array in state.items() if not name.startswith("swapped_")}
     if first:
-        kept["mistakes"] -= (state["joint_mistakes"] - state["turned_mistakes"]).astype(np.int64)
-        kept["joint_mistakes"] = state["turned_mistakes"]
-        kept["recent_mistakes"] = state["turned_recent"]
-        kept["drift"] = state["turned_drift"]
-        kept["record"][1:2] = state["turned_chosen"]
+        kept["mistakes"] -= (state["model_mistakes"] - state["swapped_mistakes"]).astype(np.int64)
+        kept["model_mistakes"] = state["swapped_mistakes"]
+        kept["recent_mistakes"] = state["swapped_recent"]
+        kept["drift"] = state["swapped_drift"]
+        kept["record"][1:2] = state["swapped_chosen"]
     return kept
 
 
@@ -81,12 +81,12 @@ def _turned(old: Learner, state: State) -> State:
 
     The class sum is that of the positive class, which has no examples now.
     """
-    sums = state["weights"].reshape(old.features, -1)[:, old.models : old.model.lanes].copy()
-    variances = state["weights"].reshape(old.features, -1)[:, old.model.lanes :].copy()
+    sums = state["weights"].reshape(old.features, -1)[:, old.models : old.model.columns].copy()
+    variances = state["weights"].reshape(old.features, -1)[:, old.model.columns :].copy()
     for name, _ in _weights_of(old):
         state[name] = 0.0 - state[name]
     table = state["weights"].reshape(old.features, -1)
-    table[:, old.models : old.model.lanes], table[:, old.model.lanes :] = sums, variances
+    table[:, old.models : old.model.columns], table[:, old.model.columns :] = sums, variances
     mixture = state["mixture"].reshape(-1, 2, 3)  # of the weights, and of their sums over rounds
     mixture[:, :, 1:] = 0.0 - mixture[:, :, :0:-1]
     if "class_weight_seen" in state:
@@ -115,10 +115,10 @@ def _move_update_counts(
     before: State, after: State, old: Learner, new: Learner, source: Array
 ) -> None:
     """Update counts of an output are those of all outputs that it becomes."""
-    if "news" in before:
-        known = _by_feature(old, before["news"])[:, : source.shape[1]] @ source.T
-        _by_feature(new, after["news"])[:, : source.shape[0]] = known
-        after["bias_news"] = (source @ before["bias_news"]).astype(np.float64)
+    if "update_counts" in before:
+        known = _by_feature(old, before["update_counts"])[:, : source.shape[1]] @ source.T
+        _by_feature(new, after["update_counts"])[:, : source.shape[0]] = known
+        after["bias_update_counts"] = (source @ before["bias_update_counts"]).astype(np.float64)
 
 
 def _move_variances(
@@ -135,8 +135,8 @@ def _move_variances(
     ]
     after["bias_variance"][to] = before["bias_variance"][of]
     if new.settings.metric in DIAGONAL:
-        variance = _by_feature(new, after["weights"])[:, new.model.lanes :]
-        variance[:, to] = _by_feature(old, before["weights"])[:, old.model.lanes :][:, of]
+        variance = _by_feature(new, after["weights"])[:, new.model.columns :]
+        variance[:, to] = _by_feature(old, before["weights"])[:, old.model.columns :][:, of]
     if new.settings.metric == "full":
         _move_matrices(before, after, old, source)
 

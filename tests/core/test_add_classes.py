@@ -24,7 +24,7 @@ def test_counts_continue(axes, classes):
     new = old.add_classes(wider, np.arange(classes), classes + 1)
     after = new.state()
     assert new.model.memory == 0.75
-    for name in ("counters", "record", "unit", "joint_mistakes", "recent_mistakes", "recent_loss"):
+    for name in ("counters", "record", "unit", "model_mistakes", "recent_mistakes", "recent_loss"):
         assert after[name].tobytes() == before[name].tobytes(), name
     tallies = ("mistakes", "updates", "last_update", "loss")
     for name in before:

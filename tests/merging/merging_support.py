@@ -36,11 +36,11 @@ def weights_of(learner):
     state, k = learner.state(), learner.outputs * learner.models
     table = state["weights"].reshape(learner.features, -1)
     found = {"weights": table[:, :k], "bias": state["bias"]}
-    if "news" in state:
-        found["news"] = state["news"].reshape(learner.features, -1)[:, :k]
-        found["bias_news"] = state["bias_news"]
+    if "update_counts" in state:
+        found["update_counts"] = state["update_counts"].reshape(learner.features, -1)[:, :k]
+        found["bias_update_counts"] = state["bias_update_counts"]
     if learner.settings.metric == "diagonal":
-        lanes = learner.model.lanes
+        lanes = learner.model.columns
         found["precision"] = 1 / table[:, lanes : lanes + k]
         found["bias_precision"] = 1 / state["bias_variance"]
     return found

@@ -111,13 +111,13 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
     merged = weights_of(merge_learners(models, begin if started else None))
     start = weights_of(begin if started else blank_like(models[0]))
     ends = [weights_of(each) for each in models]
-    for name, news in (("weights", "news"), ("bias", "bias_news")):
+    for name, news in (("weights", "update_counts"), ("bias", "bias_update_counts")):
         values = [each[name] for each in ends]
         if metric == "euclidean":
             counts = [each[news] - start[news] for each in ends]
             expected = reference.by_update_counts(start[name], values, counts)
         else:
-            news = news.replace("news", "precision")
+            news = news.replace("update_counts", "precision")
             precision = [each[news] for each in ends]
             expected = reference.by_information(start[name], values, start[news], precision)
             if started:
@@ -135,8 +135,8 @@ def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
         each.tables | each.rest
         for each in map(take_apart, (merge_round(begin, (total(changes),)), begin, *models))
     )
-    for name, news in (("weights", "news"), ("bias", "bias_news")):
-        counted = news if metric == "euclidean" else news.replace("news", "precision")
+    for name, news in (("weights", "update_counts"), ("bias", "bias_update_counts")):
+        counted = news if metric == "euclidean" else news.replace("update_counts", "precision")
         gained = [each[counted] - start[counted] for each in ends]
         values = [each[name] for each in ends]
         how = metric_table[metric]
@@ -214,7 +214,7 @@ def test_a_weight_counts_like_more_news(seed, weight):
     _, models, _ = learners(seed, {"metric": "euclidean", "classes": 2, "more": {}}, count=2)
     merged = weights_of(merge_learners(models, weights=[weight, 1.0]))
     start, ends = weights_of(blank_like(models[0])), [weights_of(each) for each in models]
-    counts = [ends[0]["news"] * weight, ends[1]["news"]]
+    counts = [ends[0]["update_counts"] * weight, ends[1]["update_counts"]]
     expected = reference.by_update_counts(
         start["weights"], [each["weights"] for each in ends], counts
     )
@@ -225,7 +225,7 @@ def test_every_array_of_a_state_has_a_rule():
     """An array that is new in the core fails here until its rule is chosen."""
     composed = {
         "weights",
-        "trail",
+        "average_shift",
         "bias_sum",
         "bias_variance",
         "counters",
@@ -283,8 +283,8 @@ def test_news_counts_the_steps_of_each_weight():
         learner = taught(s, X[:0], np.zeros(0, np.int64))
         learner.learn(rows_of(given_rows), labels=np.array([1, 0, 1]))
         found = weights_of(learner)
-        assert found["news"][:, 0].tolist() == [1.0, 1.0, 2.0]
-        assert found["bias_news"].tolist() == [3.0]
+        assert found["update_counts"][:, 0].tolist() == [1.0, 1.0, 2.0]
+        assert found["bias_update_counts"].tolist() == [3.0]
 
 
 def test_news_is_the_same_for_any_number_of_threads():
@@ -294,7 +294,7 @@ def test_news_is_the_same_for_any_number_of_threads():
     for threads in (1, 2):
         learner = taught(s, X[:0], y[:0], 80)
         learner.learn(rows_of(X), labels=y, threads=threads)
-        states.append(learner.state()["news"])
+        states.append(learner.state()["update_counts"])
     np.testing.assert_array_equal(*states)
     assert states[0].sum() > 0
 
@@ -309,7 +309,7 @@ def test_a_refused_row_counts_for_nothing(more):
         learner.learn(rows_of(bad), labels=y)
     for name, array in learner.state().items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
-    assert before["news"].sum() > 0
+    assert before["update_counts"].sum() > 0
 
 
 def test_counting_news_changes_nothing_else():
@@ -317,6 +317,6 @@ def test_counting_news_changes_nothing_else():
     plain = taught(Settings("multiclass"), X, y, 3)
     counting = taught(settings_of(classes=3), X, y, 3)
     known = counting.state()
-    assert known.keys() - plain.state().keys() == {"news", "bias_news"}
+    assert known.keys() - plain.state().keys() == {"update_counts", "bias_update_counts"}
     for name, array in plain.state().items():
         np.testing.assert_array_equal(array, known[name], err_msg=name)

@@ -46,7 +46,7 @@ def member_margins(learner, X):
     state, models = learner.state(), learner.models
     table, trail = (
         state[name].reshape(learner.features, -1)[:, :models].astype(np.float64)
-        for name in ("weights", "trail")
+        for name in ("weights", "average_shift")
     )
     scale_sum, rounds = state["mixture"].reshape(models, 6)[:, 3], state["late_weight"][0]
     X = np.asarray(X.todense() if hasattr(X, "todense") else X, dtype=np.float64)
@@ -79,7 +79,7 @@ def test_ensemble_weights_and_mistakes_equal_the_reference(
     for number, start in enumerate(range(0, len(present), batch_size)):
         rows = present[start : start + batch_size]
         margins = np.hstack([member_margins(each, X[rows]) for each in learners])
-        parts = np.concatenate([model.joint_parts for model in models])
+        parts = np.concatenate([model.ensemble_weights for model in models])
         assert_close(parts, copied.coefficients() if number % 2 == 0 else parts, rtol=2e-3)
         mistakes += int(((margins @ parts > 0) != (y[rows] > 0)).sum())
         for margin, label, weight in zip(margins, y[rows], weights[rows], strict=True):
@@ -117,7 +117,7 @@ def test_ensemble_coefficients_are_finite_and_relative_to_the_size_of_margins():
             state["record"][0] = state["recent_weight"][:] = 1.0
             learner.load_state(state)
         ensemble.weight(learners, predict=True)
-        parts = np.concatenate([each.model.joint_parts for each in learners])
+        parts = np.concatenate([each.model.ensemble_weights for each in learners])
         assert np.isfinite(parts).all() and (parts > 0).all()
         if 1e-90 < size < 1e90:  # all models have equal influence
             assert_close(
@@ -299,7 +299,7 @@ def test_states_without_ensemble_weights_predict_with_the_best_candidate():
         old = {
             n: a
             for n, a in learner.state().items()
-            if n not in ("joint_part", "margin_size", "margin_loss")
+            if n not in ("ensemble_weight", "margin_size", "margin_loss")
         }
         learner.load_state(old)
     assert not ensemble.predicts(learners)

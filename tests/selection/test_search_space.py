@@ -126,7 +126,7 @@ def candidates_learner(count=5, chosen=2, lead=6.0, **axes):
     learner.model.set_memory(0.75)
     state = learner.state()
     state["recent_mistakes"][:] = lead * np.abs(np.arange(count) - chosen) + 25.0
-    state["joint_mistakes"][:] = np.arange(count) + 10.0
+    state["model_mistakes"][:] = np.arange(count) + 10.0
     state["unit"][:] = [1024, 0, 1024, 0, 0]
     learner.load_state(state)
     assert learner.model.chosen == chosen

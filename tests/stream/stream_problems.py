@@ -66,7 +66,7 @@ def everything(model):
         facts.append(learner.all_settings)
         kinds = learner.model.layout()
         for name, array in learner.state().items():
-            if kinds[name] in ("lane", "slot", "feature"):
+            if kinds[name] in ("column", "slot", "feature"):
                 array = array.reshape(learner.features, -1)[: max(width, 1)]
             facts.append((name, array.tolist()))
     if getattr(model, "probability", False):

@@ -18,8 +18,13 @@ from aggro.learner import Array, Learner
 from aggro.merging.parts import Parts, put_together, take_apart
 from aggro.merging.table import INFORMATION, REFUSED, VOTE, Since, Sum, rule_of
 
-NEWS = {"weights": "news", "average": "news", "bias": "bias_news", "bias_average": "bias_news"}
-PRECISION = {"news": "precision", "bias_news": "bias_precision"}
+NEWS = {
+    "weights": "update_counts",
+    "average": "update_counts",
+    "bias": "bias_update_counts",
+    "bias_average": "bias_update_counts",
+}
+PRECISION = {"update_counts": "precision", "bias_update_counts": "bias_precision"}
 STARTS = {"average": "weights", "bias_average": "bias"}
 SHORT = 8  # numbers of a line that are added column by column
 

@@ -18,7 +18,7 @@ from aggro.settings import DIAGONAL
 
 COUNTERS = ("examples", "averaged", "frozen", "random")
 RECORD = ("recent_examples", "chosen_mistakes", "chosen_error")
-NAMES = {"trail": "average", "bias_sum": "bias_average"}  # of arrays, as parts
+NAMES = {"average_shift": "average", "bias_sum": "bias_average"}  # of arrays, as parts
 LINES = ("slot", "feature")  # kinds of arrays with one line for each feature, as they are
 MIXTURE = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of weights that are written out
 
@@ -46,7 +46,7 @@ def take_apart(learner: Learner) -> Parts:
         parts.tables["class_sums"] = _with_rest(lanes[:, outputs : outputs + sums], state)
     power, prior = DIAGONAL.get(learner.settings.metric, 1.0), _bias_prior(state)
     if learner.settings.metric in DIAGONAL:
-        first = learner.model.lanes
+        first = learner.model.columns
         parts.tables["precision"] = lanes[:, first : first + outputs] ** -power
     shrunk = state.pop("bias_variance") / prior
     parts.rest["bias_precision"] = (shrunk**-power - 1.0) / prior + 1.0
@@ -55,7 +55,7 @@ def take_apart(learner: Learner) -> Parts:
     kinds = learner.model.layout()
     for name, array in state.items():
         part, kind = NAMES.get(name, name), kinds[name]
-        if kind == "lane":
+        if kind == "column":
             table = array.reshape(learner.features, -1)[:, :outputs]
             parts.tables[part] = table.astype(np.float64, copy=False)
         elif kind in LINES:
@@ -80,7 +80,7 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
     if "class_sums" in tables:
         _put_sums(state, lanes[:, outputs : outputs + _sums(learner)], tables.pop("class_sums"))
     if "precision" in tables:
-        first = learner.model.lanes
+        first = learner.model.columns
         lanes[:, first : first + outputs] = tables.pop("precision") ** (-1.0 / power)
     prior = _bias_prior(rest)
     grown = 1.0 + (rest.pop("bias_precision") - 1.0) * prior
@@ -93,7 +93,7 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
         part = given.get(NAMES.get(name, name))
         if part is None:
             continue
-        if kind == "lane":
+        if kind == "column":
             state[name].reshape(learner.features, -1)[:, :outputs] = part
         elif kind == "matrix":
             information = part.copy()

@@ -107,7 +107,7 @@ def _outputs(facts: dict[str, Any], settings: list[Settings], state: Arrays) -> 
     """Return the number of classes; a binary model that knows one keeps a second record."""
     if settings[0].task != "binary":
         return int(facts["outputs"])
-    return 1 if "turned_mistakes" in state else 2
+    return 1 if "swapped_mistakes" in state else 2
 
 
 def _check_sizes(

@@ -16,7 +16,7 @@ from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.values import Array, Arrays
 
-TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
+TABLES = ("column", "slot", "feature")  # kinds of arrays that have one line for each feature
 LARGEST = 2**62  # of a counter: sums of two are no overflow
 
 
@@ -39,15 +39,17 @@ POSITIVE = (0.0, math.inf)
 LINEAR: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("mistakes", "updates", "last_update"), COUNT),
     **dict.fromkeys(("ring_fill", "ring_next", "pool_fill"), COUNT),
-    **dict.fromkeys(("loss", "joint_mistakes", "recent_mistakes", "recent_loss"), POSITIVE),
-    **dict.fromkeys(("turned_mistakes", "turned_recent", "turned_chosen", "record"), POSITIVE),
+    **dict.fromkeys(("loss", "model_mistakes", "recent_mistakes", "recent_loss"), POSITIVE),
+    **dict.fromkeys(("swapped_mistakes", "swapped_recent", "swapped_chosen", "record"), POSITIVE),
     **dict.fromkeys(("recent_weight", "distances"), POSITIVE),
     **dict.fromkeys(("class_weight_seen", "class_sum_norm", "class_emphasis"), POSITIVE),
     **dict.fromkeys(("scale_seen", "scale_square", "scale_rows", "scale_spread"), POSITIVE),
     **dict.fromkeys(("target_rows", "target_spread", "class_total"), POSITIVE),
     **dict.fromkeys(("bias_prior", "bias_variance", "late_weight"), POSITIVE),
-    **dict.fromkeys(("drift", "turned_drift"), POSITIVE),
-    **dict.fromkeys(("margin_size", "margin_loss", "news", "bias_news"), POSITIVE),
+    **dict.fromkeys(("drift", "swapped_drift"), POSITIVE),
+    **dict.fromkeys(
+        ("margin_size", "margin_loss", "update_counts", "bias_update_counts"), POSITIVE
+    ),
     "pool_key": (-math.inf, 0.0),
 }
 WORDS: dict[str, Field] = {  # of a vectoriser, by what their names begin with
@@ -153,8 +155,8 @@ def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> 
         "ties": Field(np.int64, (1,), *COUNT),
         "norms": Field(np.float64, (slots,), *POSITIVE),
     }
-    if "trail" in fresh:
-        fields["trail"] = Field(np.float64, (slots * outputs,))
+    if "average_shift" in fresh:
+        fields["average_shift"] = Field(np.float64, (slots * outputs,))
     if "data" in fresh:
         fields["data"] = Field(np.float64, (None,))
         fields["indices"] = Field(np.int64, (None,), 0, features - 1)

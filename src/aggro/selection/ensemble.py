@@ -31,13 +31,13 @@ def may_begin(settings: Settings, learners: Sequence[Learner]) -> bool:
 
 def predicts(learners: Sequence[Learner]) -> bool:
     """Return True if an ensemble of these learners predicts."""
-    return any(each.model.answers_jointly for each in learners)
+    return any(each.model.forms_ensemble for each in learners)
 
 
 def weight(learners: Sequence[Learner], predict: bool) -> None:
     """Set the weight of each candidate in the ensemble by its errors, or end the ensemble."""
     models: list[Any] = [each.model for each in learners]
-    _core.join_answers(models, predict)
+    _core.set_ensemble_weights(models, predict)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Ensemble:
 
     def scores(self, rows: _core.Rows, threads: int) -> Array:
         """Return the scores of rows: one column."""
-        parts = [each.model.joint_score(rows, threads) for each in self.learners]
+        parts = [each.model.ensemble_score(rows, threads) for each in self.learners]
         return self._sum(parts)[:, None]
 
     def coef(self) -> Array:
@@ -60,7 +60,7 @@ class Ensemble:
         return self._weights()[-1:]
 
     def _weights(self) -> Array:
-        return self._sum([each.model.joint_weights() for each in self.learners])
+        return self._sum([each.model.ensemble_coefficients() for each in self.learners])
 
     def _sum(self, parts: Sequence[Array]) -> Array:
         with np.errstate(over="ignore"):  # scores of huge rows are infinite

@@ -112,7 +112,7 @@ def clear_record(learner: Learner) -> Learner:
     new = select(learner, range(learner.models), learner.all_settings)
     best = learner.model.chosen
     state, by_mean = new.state(), learner.model.by_mean[best]
-    for name in state.keys() & {"recent_mistakes", "turned_recent", "recent_weight"}:
+    for name in state.keys() & {"recent_mistakes", "swapped_recent", "recent_weight"}:
         state[name][:] = 0.0
     state["recent_loss"][:] = np.finfo(np.float64).tiny
     losses = state["recent_loss"].reshape(learner.models, -1)
@@ -180,7 +180,7 @@ def copy_intercept_scale(before: dict[str, Array], after: dict[str, Array]) -> N
 def _copy_sums(source: Array, target: Array, old: Learner, new: Learner) -> None:
     """Copy the class sums, which are stored behind the outputs."""
     had, has = old.outputs * old.models, new.outputs * new.models
-    sums = min(old.model.lanes - had, new.model.lanes - has)
+    sums = min(old.model.columns - had, new.model.columns - has)
     target[:, has : has + sums] = source[:, had : had + sums]
 
 

@@ -224,10 +224,10 @@ class ModelSelection(Candidates):
         for which, group in self._groups().items():
             recording: dict[str, Any] = {}
             if margins is not None and which == leader.representation:
-                recording = {"typical": typical, "margins": margins}
-                recording["watched"] = group.index(leader)
+                recording = {"reference": typical, "margins": margins}
+                recording["recorded"] = group.index(leader)
             models: list[Any] = [each.model for each in group]
-            options = {**how, **recording, "undo": False, "look": False}
+            options = {**how, **recording, "undo": False, "check": False}
             _core.learn_together(models, views[which], order=order, **options)
         if margins is not None:
             margins /= self.margin_unit
