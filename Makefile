@@ -32,8 +32,8 @@ help:  ## show this list
 demo: $(VENV)/demo  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
 
-demo-serve: $(VENV)/core  ## a server with a live page: truths come late, the concept changes half-way
-	@$(BIN)/python -m aggro.serve.demo
+demo-serve: $(VENV)/core  ## a server with a live page: delayed labels, and a change of the concept
+	@$(BIN)/python examples/serve/demo.py
 
 test: lint unit sanitize stress-minute  ## all that must pass: lint, tests, sanitizers, a minute of stress
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "images"
+DEMO = Path(__file__).parents[2] / "examples/serve/demo.py"
 PORT = 8097
 SECONDS = 90
 EXAMPLE = '{"amount": 2.5, "night": 1.0, "new_device": 0.0, "distance": 0.4, "shop": "phones"}'
@@ -22,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--browser", default="/usr/bin/chromium")
     browser_path = parser.parse_args().browser
-    command = [sys.executable, "-m", "aggro.serve.demo", "--port", str(PORT)]
+    command = [sys.executable, str(DEMO), "--port", str(PORT)]
     demo = subprocess.Popen([*command, "--seconds", str(SECONDS)])
     try:
         time.sleep(SECONDS * 0.7)

@@ -20,10 +20,10 @@ from serve_support import running
 
 from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
-from aggro.serve.backup import backup
 from aggro.serve.config import Plan
 from aggro.serve.folder import DataFolderError
 from aggro.serve.server import first_model
+from aggro.serve.snapshots import backup
 from qa.stress.runs import Difference
 
 MODELS = (

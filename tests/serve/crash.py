@@ -20,6 +20,7 @@ from crash_trial import Trial
 from forked_server import Lost, Zygote
 
 MODELS = (
+    ("StreamClassifier", {}),
     ("PA-I", {"C": "auto"}),
     ("PAR-I", {}),
     ("SPA-I", {"probability": True, "average": True}),

@@ -7,9 +7,9 @@ from crash_load import Book
 from crash_trial import Trial
 from forked_server import kill
 
-from aggro.serve.backup import backup
 from aggro.serve.config import Plan
 from aggro.serve.server import first_model
+from aggro.serve.snapshots import backup
 
 
 class BackupTrial(Trial):

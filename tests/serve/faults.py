@@ -6,7 +6,7 @@ import msgspec
 
 from aggro import atomic
 from aggro.persistence import container
-from aggro.serve import evaluation, journal, learning, service, snapshots, writer
+from aggro.serve import journal, learning, monitoring, snapshots, writer
 
 
 def no_fsync():
@@ -85,8 +85,12 @@ def rejections_outside_the_snapshot():
         frozen, seq, notes = plain(self, recorded)
         return frozen, seq, msgspec.structs.replace(notes, rejected={})
 
-    learning.Learning.freeze = freeze
-    service.Service._note = lambda self, refusal: None
+    def reject(self, seq, reason):
+        self.on_rejection = lambda rejection: None
+        plain_reject(self, seq, reason)
+
+    plain_reject = learning.Learning._reject
+    learning.Learning.freeze, learning.Learning._reject = freeze, reject
 
 
 def totals_outside_the_snapshot():
@@ -95,7 +99,7 @@ def totals_outside_the_snapshot():
 
     def write(self, frozen, seq, notes):
         held = plain[0](
-            self, frozen, seq, msgspec.structs.replace(notes, totals=evaluation.Totals())
+            self, frozen, seq, msgspec.structs.replace(notes, totals=monitoring.Totals())
         )
         (self.folder / f"totals-{seq}").write_bytes(msgspec.json.encode(notes.totals))
         return held
@@ -104,7 +108,7 @@ def totals_outside_the_snapshot():
         found = plain[1](self, journal)
         path = self.folder / f"totals-{found.seq if found else 0}"
         if path.exists():
-            found.notes.totals = msgspec.json.decode(path.read_bytes(), type=evaluation.Totals)
+            found.notes.totals = msgspec.json.decode(path.read_bytes(), type=monitoring.Totals)
         return found
 
     snapshots.Snapshots.write, snapshots.Snapshots.newest = write, newest

@@ -5,11 +5,14 @@ import json
 import socket
 import threading
 import time
+from pathlib import Path
 
 import httpx
 
 from aggro.serve.config import Limits, Plan, Retention
 from aggro.serve.server import run
+
+DEMO = Path(__file__).parents[2] / "examples/serve/demo.py"
 
 
 class Running:

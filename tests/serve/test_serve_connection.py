@@ -10,9 +10,10 @@ from serve_support import request, running, status_of
 import aggro
 from aggro.serve.adapters import adapter_for
 from aggro.serve.config import Retention
-from aggro.serve.group import ROWS_AT_ONCE, parts
 from aggro.serve.journal import Journal
-from aggro.serve.records import (
+from aggro.serve.service import pack
+from aggro.serve.writer import (
+    ROWS_AT_ONCE,
     Conflict,
     DelayedLabel,
     Duplicate,
@@ -23,8 +24,8 @@ from aggro.serve.records import (
     Prediction,
     Row,
     Unknown,
+    parts,
 )
-from aggro.serve.service import pack
 
 ASK = b'{"features": {"a": 1.0, "b": "red"}}'
 LESSON = b'{"features": {"a": 1.0, "b": "red"}, "label": "x"}'

@@ -22,8 +22,8 @@ from aggro.serve.adapters import ArrayAdapter, Output
 from aggro.serve.calls import CALLS
 from aggro.serve.client import Client
 from aggro.serve.config import MAX_FEATURES, Limits, Plan, Retention
-from aggro.serve.evaluation import Evaluation, Totals
 from aggro.serve.messages import CODES, failure_reply
+from aggro.serve.monitoring import Evaluation, Totals
 from aggro.serve.server import first_model
 
 

@@ -10,8 +10,8 @@ from serve_support import running
 
 import aggro
 from aggro.cli import main
-from aggro.serve.backup import backup
 from aggro.serve.folder import ACKNOWLEDGED, JOURNAL, DataFolderError, snapshot_numbers
+from aggro.serve.snapshots import backup
 
 WAL = f"{JOURNAL}-wal"
 

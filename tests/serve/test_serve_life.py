@@ -10,15 +10,14 @@ import time
 
 import httpx
 import pytest
-from serve_support import problem, running
+from serve_support import DEMO, problem, running
 
 import aggro
 from aggro.serve.config import Plan, Retention, token_from
 from aggro.serve.journal import Journal
-from aggro.serve.records import Example, Row
 from aggro.serve.server import first_model, guard_of, run
 from aggro.serve.service import pack
-from aggro.serve.writer import Writer
+from aggro.serve.writer import Example, Row, Writer
 
 
 def command(folder, *options, **env):
@@ -238,7 +237,7 @@ def test_the_package_loads_nothing_before_it_is_used():
 
 
 def test_the_demonstration_runs(tmp_path):
-    words = [sys.executable, "-m", "aggro.serve.demo", "--port", "0", "--seconds", "4"]
+    words = [sys.executable, str(DEMO), "--port", "0", "--seconds", "4"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=90)
     assert done.returncode == 0, done.stderr
     assert "the concept changes after 2 s" in done.stdout

@@ -3,14 +3,14 @@
 import os
 import random
 import re
+import runpy
 import shutil
 import threading
 
 import pytest
-from serve_support import running
+from serve_support import DEMO, running
 
 from aggro.serve import Client
-from aggro.serve.demo import purchase, stream
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 expect = playwright.expect  # it polls by selectors: the page's own rules forbid to evaluate text
@@ -20,6 +20,7 @@ BROWSER = (
 pytestmark = pytest.mark.skipif(
     BROWSER is None, reason="no browser: apt-get install chromium, or set AGGRO_BROWSER to one"
 )
+demo = runpy.run_path(str(DEMO))
 EXAMPLE = '{"amount": 2.5, "night": 1.0, "shop": "phones"}'
 
 
@@ -30,7 +31,7 @@ def server(tmp_path_factory):
     with running(folder, params=params) as found:
         rng = random.Random(0)
         with Client(found.address) as client:
-            pairs = [purchase(rng, False) for _ in range(400)]
+            pairs = [demo["purchase"](rng, False) for _ in range(400)]
             client.learn_many([x for x, _ in pairs], [y for _, y in pairs])
             answers = client.predict_many([x for x, _ in pairs])
             truths = {a["id"]: y for a, (_, y) in zip(answers, pairs, strict=True)}
@@ -68,7 +69,7 @@ def page(server, browser):
 def test_numbers_move_while_a_stream_runs(page, server):
     with Client(server.address) as client:
         before = page.text_content("#model")
-        thread = threading.Thread(target=stream, args=(client, 3.0, 100))
+        thread = threading.Thread(target=demo["stream"], args=(client, 3.0, 100))
         thread.start()
         expect(page.locator("#model")).not_to_have_text(before, timeout=20_000)
         expect(page.locator("#predictions")).to_have_text(re.compile("[1-9]"), timeout=20_000)

@@ -323,7 +323,7 @@ def test_errors_tell_nothing_of_the_inside(server, monkeypatch, caplog):
     def fail(x):
         raise KeyError("/secret/place")
 
-    monkeypatch.setattr(server.service.learning, "predict", fail)
+    monkeypatch.setattr(server.service.learning.adapter, "predict", fail)
     answer = server.post("/predict", {"features": {}})
     assert answer.status_code == 500
     assert "secret" not in answer.text and "KeyError" not in answer.text

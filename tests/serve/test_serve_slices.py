@@ -8,8 +8,7 @@ from serve_support import running
 
 import aggro
 from aggro.calibration.calibrator import Calibrator
-from aggro.serve.adapters import ArrayAdapter, StreamAdapter, TextAdapter
-from aggro.serve.adapters.base import Probabilities
+from aggro.serve.adapters import ArrayAdapter, Probabilities, StreamAdapter, TextAdapter
 
 
 @pytest.fixture

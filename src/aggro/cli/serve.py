@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _back_up(args: argparse.Namespace) -> int:
-    from aggro.serve.backup import backup
+    from aggro.serve.snapshots import backup
 
     if args.model is not None:
         raise ValueError(f"--backup needs no model; leave {args.model} out.")

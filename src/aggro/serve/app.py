@@ -12,13 +12,12 @@ from urllib.parse import parse_qs, unquote_to_bytes
 
 import httptools
 import msgspec
+from prometheus_client import generate_latest
 
 from aggro.persistence.record import bytes_of
-from aggro.serve import calls, oip, stats
+from aggro.serve import calls, oip
 from aggro.serve.calls import CALLS, Call, describe
 from aggro.serve.config import Limits
-from aggro.serve.events import Events
-from aggro.serve.learning import MODEL_ERRORS
 from aggro.serve.messages import (
     JSON,
     NO_FILE,
@@ -31,8 +30,9 @@ from aggro.serve.messages import (
     json,
     log,
 )
+from aggro.serve.monitoring import Events, Metrics
 from aggro.serve.security import Guard, check_repeated
-from aggro.serve.service import Service, in_slices
+from aggro.serve.service import Service
 from aggro.serve.snapshots import resolve
 
 PAGE = {  # path: file, content type
@@ -43,7 +43,6 @@ PAGE = {  # path: file, content type
     "/page/uplot.js": ("uPlot.iife.min.js", b"text/javascript; charset=utf-8"),
     "/page/uplot.css": ("uPlot.min.css", b"text/css; charset=utf-8"),
 }
-VARIABLE = b"{model}"  # a part of a path
 
 Handler = Callable[[Request], Reply | Awaitable[Reply]]
 Route = tuple[Call, Handler]
@@ -60,7 +59,6 @@ class Application:
             self._add(call, getattr(self.endpoints, call.handler))
         for path in PAGE:
             self._add(Call("GET", path, "", "", (200,), open=True), page_of(path))
-        self._variable = [path.partition(VARIABLE) for path in self._routes if VARIABLE in path]
         self._tasks: set[asyncio.Future[Reply]] = set()
         self._sampling: asyncio.Task[None] | None = None
 
@@ -107,23 +105,12 @@ class Application:
             path = unquote_to_bytes(path)
         methods = self._routes.get(path)
         if methods is None:
-            path, request.parameter = self._match(path)
-            methods = self._routes.get(path)
-        if methods is None:
             raise RequestError(404, "There is no such call; see /openapi.json.")
         found = methods.get(request.method)
         if found is None:
             allowed = ", ".join(sorted(method.decode() for method in methods))
             raise RequestError(405, f"This call is for {allowed}.", allow=allowed)
         request.call, request.handler = found
-
-    def _match(self, path: bytes) -> tuple[bytes, bytes]:
-        """Return the path in the table that has a variable part, and the value of that part."""
-        for before, name, after in self._variable:
-            value = path[len(before) : len(path) - len(after)]
-            if path == before + value + after and value and b"/" not in value:
-                return before + name + after, value
-        return b"", b""
 
     def answer(self, request: Request, send: Callable[[Request, Reply], None]) -> None:
         """Answer a request; ``send`` is called once, now or later."""
@@ -201,9 +188,6 @@ def _path_of(request: Request) -> str:
     return request.call.path if request.call is not None else "a request"
 
 
-NAME = "aggro"  # of the model, in the Open Inference Protocol
-
-
 class Endpoints:
     """A method for each row of the table of calls."""
 
@@ -217,7 +201,6 @@ class Endpoints:
         }
         self._description = encode(describe(types))
         self._downloads = asyncio.Semaphore(2)
-        self._registry = stats.registry_of(service)
 
     # -- predictions and updates ----------------------------------------------------------------
 
@@ -226,16 +209,10 @@ class Endpoints:
         asked = self._decode("predict", request)
         if isinstance(asked, list):
             return self._predict_many(asked)
-        try:
-            return json(self.service.predict_one(asked))
-        except MODEL_ERRORS as error:
-            raise RequestError(422, str(error)) from error
+        return json(self.service.predict_one(asked))
 
     async def _predict_many(self, asked: list[Any]) -> Reply:
-        try:
-            return Reply(await self.service.predict(asked))
-        except MODEL_ERRORS as error:
-            raise RequestError(422, str(error)) from error
+        return Reply(await self.service.predict(asked))
 
     def learn(self, request: Request) -> Awaitable[Reply]:
         """Answer when the update is on disk and in the model."""
@@ -303,7 +280,7 @@ class Endpoints:
     def metrics(self, request: Request) -> Reply:
         """Return the metrics for Prometheus."""
         kind = b"text/plain; version=0.0.4; charset=utf-8"
-        return Reply(stats.text_of(self._registry), 200, kind)
+        return Reply(generate_latest(Metrics(self.service)), 200, kind)
 
     def health(self, request: Request) -> Reply:
         """Report that the process runs."""
@@ -331,32 +308,18 @@ class Endpoints:
 
     def v2_model(self, request: Request) -> Reply:
         """Describe the inputs and outputs of the model."""
-        _check_name(request)
-        service = self.service
-        return json(oip.metadata(NAME, service.learning.adapter, service.version))
+        return json(oip.metadata(self.service.learning.adapter, self.service.version))
 
     def v2_ready(self, request: Request) -> Reply:
-        """Report whether the model is ready."""
-        _check_name(request)
-        return json({"name": NAME, "ready": True})
+        """Report that the model is ready."""
+        return json({"name": oip.NAME, "ready": True})
 
     async def v2_infer(self, request: Request) -> Reply:
         """Predict without storing anything."""
-        _check_name(request)
         asked = self._decode("infer", request)
-        learning = self.service.learning
-        rows = oip.examples(asked, learning.adapter, self.limits)
-        try:
-            values = [learning.adapter.predict_value(x) async for x in in_slices(rows)]
-        except MODEL_ERRORS as error:
-            raise RequestError(422, str(error)) from error
-        learning.stats.counts["predictions"] += len(values)
-        return json(oip.answer(asked, NAME, self.service.version, values))
-
-
-def _check_name(request: Request) -> None:
-    if request.parameter != NAME.encode():
-        raise RequestError(404, f"There is no such model; this one is called {NAME}.")
+        rows = oip.examples(asked, self.service.learning.adapter, self.limits)
+        values = await self.service.infer(rows)
+        return json(oip.answer(asked, self.service.version, values))
 
 
 def receipt_of(receipts: list[calls.Receipt]) -> Reply | RequestError:

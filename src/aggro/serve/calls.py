@@ -17,7 +17,7 @@ import aggro
 from aggro.serve.adapters import Adapter, Output
 from aggro.serve.config import Limits
 from aggro.serve.messages import Failure
-from aggro.serve.oip import Infer
+from aggro.serve.oip import NAME, Infer
 
 MOST_PARTS = 200  # of an explanation
 WHOLE = 2**53  # largest whole number that a double represents exactly
@@ -128,7 +128,7 @@ class Call:
 READ = (200, 401, 403)
 ASKED = (*READ, 400, 408, 413, 415, 422)
 WRITTEN = (*ASKED, 409, 429, 503)
-V2 = "/v2/models/{model}"
+V2 = f"/v2/models/{NAME}"
 CALLS = (
     Call("POST", "/predict", "predict", "Predict one example, or a list of them.",
          ASKED, Answer, "predict"),
@@ -157,10 +157,10 @@ CALLS = (
          (200, 403), dict, open=True),
     Call("GET", "/v2/health/ready", "ready", "… whether the server is ready.",
          (200, 403, 503), dict, open=True),
-    Call("GET", V2, "v2_model", "… inputs and outputs of the model.", (*READ, 404), dict),
-    Call("GET", V2 + "/ready", "v2_ready", "… whether the model is ready.", (*READ, 404), dict),
+    Call("GET", V2, "v2_model", "… inputs and outputs of the model.", READ, dict),
+    Call("GET", V2 + "/ready", "v2_ready", "… whether the model is ready.", READ, dict),
     Call("POST", V2 + "/infer", "v2_infer", "… predict, without storing anything.",
-         (*ASKED, 404), dict, "infer"),
+         ASKED, dict, "infer"),
 )  # fmt: skip
 
 
@@ -168,7 +168,6 @@ CALLS = (
 
 BATCHES = ("predict", "learn", "label")
 ID = {"name": "id", "in": "query", "required": True, "schema": {"type": "string", "minLength": 1}}
-MODEL = {"name": "model", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def describe(shapes: Shapes) -> dict[str, Any]:
@@ -211,9 +210,8 @@ def _operation(call: Call, request: Any, answer: Any, failure: Any) -> dict[str,
         "operationId": f"{call.method.lower()}{call.path.replace('/', '_')}",
         "responses": {str(s): _response(call, s, answer, failure) for s in sorted(call.statuses)},
     }
-    parameters = [MODEL] if "{model}" in call.path else [ID] if call.path == "/explain" else []
-    if parameters:
-        operation["parameters"] = parameters
+    if call.path == "/explain":
+        operation["parameters"] = [ID]
     if request is not None:
         content = {"application/json": {"schema": request}}
         operation["requestBody"] = {"required": True, "content": content}

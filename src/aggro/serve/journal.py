@@ -36,20 +36,21 @@ from aggro.serve.folder import (
     lost_journal,
     snapshot_numbers,
 )
-from aggro.serve.group import Group, Statement
-from aggro.serve.records import (
+from aggro.serve.writer import (
     Conflict,
     DelayedLabel,
     Duplicate,
     Entry,
     Example,
     Found,
+    Group,
     Lookup,
     Outcome,
     Prediction,
     Rejection,
     Row,
     SnapshotWritten,
+    Statement,
     Unknown,
 )
 

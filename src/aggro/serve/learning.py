@@ -12,21 +12,30 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from aggro.persistence.record import Record
-from aggro.serve.adapters import Adapter, Output
-from aggro.serve.evaluation import Evaluation
-from aggro.serve.records import Outcome, Rejection, Row
+from aggro.serve.adapters import Adapter
+from aggro.serve.messages import RequestError
+from aggro.serve.monitoring import Evaluation, Stats
 from aggro.serve.snapshots import Notes
-from aggro.serve.stats import Stats
+from aggro.serve.writer import Outcome, Rejection, Row
 
 SLICE = 0.001  # seconds of learning before other callbacks run
 REMEMBERED = 10_000  # rejections; more than can wait at the same time
 log = logging.getLogger("aggro.serve")
 MODEL_ERRORS = (ValueError, TypeError, MemoryError)
+T = TypeVar("T")
+
+
+def call_model(method: Callable[[Any], T], x: Any) -> T:
+    """Return what a method of the model returns for an example; raise RequestError if it fails."""
+    try:
+        return method(x)
+    except MODEL_ERRORS as error:
+        raise RequestError(422, str(error)) from error
 
 
 class Served(msgspec.Struct):
@@ -71,10 +80,6 @@ class Learning:
     def behind(self) -> int:
         """Number of rows and answers that wait."""
         return len(self._rows)
-
-    def predict(self, x: Any) -> Output:
-        """Return the prediction of the current model."""
-        return self.adapter.predict(x)
 
     def learn(self, row: Row) -> None:
         """Learn the next row of the journal; a rejected one is counted and changes nothing else.
@@ -177,12 +182,8 @@ class Learning:
     def freeze(self, recorded: int = 0) -> tuple[Callable[[], Record], int, Notes]:
         """Return a copy of the model, its last row, and the notes of a snapshot.
 
-        The journal knows the rejected rows up to ``recorded``.
+        The journal contains the rejections up to ``recorded``.
         """
-        rejected = {
-            str(seq): decomposition
-            for seq, decomposition in self._rejected.items()
-            if seq > recorded
-        }
+        rejected = {seq: reason for seq, reason in self._rejected.items() if seq > recorded}
         notes = Notes(self.checksum, copy.deepcopy(self.evaluation.totals), rejected)
         return self.adapter.freeze(), self.version, notes

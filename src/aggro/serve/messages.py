@@ -86,7 +86,6 @@ class Request(msgspec.Struct):
     keep_alive: bool = False
     call: Call | None = None
     handler: Any = None  # Callable[[Request], Reply | Awaitable[Reply]]
-    parameter: bytes = b""  # the variable part of the path
     query: bytes = b""
     error: RequestError | None = None
 

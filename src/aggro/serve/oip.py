@@ -13,12 +13,18 @@ import msgspec
 from msgspec import Struct
 
 import aggro
-from aggro.serve.adapters import Adapter, ArrayAdapter
+from aggro.serve.adapters import Adapter, ArrayAdapter, StreamAdapter, TextAdapter
 from aggro.serve.config import Limits
 from aggro.serve.messages import RequestError
 
+NAME = "aggro"  # of the model
 WHOLE = ("INT64", "INT32", "INT16", "INT8")
 DATATYPES = ("FP64", "FP32", "FP16", "BOOL", "BYTES", *WHOLE, *(f"U{name}" for name in WHOLE))
+INPUTS = {  # name, type and shape of the input
+    StreamAdapter: ("(any feature)", "FP64", [-1]),
+    ArrayAdapter: ("features", "FP64", [-1, -1]),
+    TextAdapter: ("text", "BYTES", [-1]),
+}
 
 
 class Tensor(Struct):
@@ -39,50 +45,41 @@ class Infer(Struct):
 
 def server() -> dict[str, Any]:
     """Return the metadata of the server."""
-    return {"name": "aggro", "version": aggro.__version__, "extensions": []}
+    return {"name": NAME, "version": aggro.__version__, "extensions": []}
 
 
-def metadata(name: str, adapter: Adapter, version: int) -> dict[str, Any]:
+def metadata(adapter: Adapter, version: int) -> dict[str, Any]:
     """Return the metadata of the model."""
-    inputs = {
-        "StreamAdapter": [{"name": "(any feature)", "datatype": "FP64", "shape": [-1]}],
-        "ArrayAdapter": [{"name": "features", "datatype": "FP64", "shape": [-1, -1]}],
-        "TextAdapter": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
-    }[type(adapter).__name__]
+    name, datatype, shape = INPUTS[type(adapter)]
     kind = "FP64" if adapter.regression else "BYTES"
     return {
-        "name": name,
+        "name": NAME,
         "versions": [str(version)],
         "platform": "aggro",
-        "inputs": inputs,
+        "inputs": [{"name": name, "datatype": datatype, "shape": shape}],
         "outputs": [{"name": "prediction", "datatype": kind, "shape": [-1]}],
     }
 
 
 def examples(asked: Infer, adapter: Adapter, limits: Limits) -> list[Any]:
     """Return the examples of a request, validated like those of /predict."""
-    if not asked.inputs:
-        raise RequestError(422, "There are no inputs.")
     counts = {_rows(tensor, limits) for tensor in asked.inputs}
     if len(counts) != 1:
-        raise RequestError(422, "The inputs differ in their first dimension.")
+        raise RequestError(422, "Give one or more inputs of the same first dimension.")
     (count,) = counts
+    first = asked.inputs[0].data
     rows: list[Any]
-    if adapter.field == "text":
-        rows = list(asked.inputs[0].data)
-    elif isinstance(adapter, ArrayAdapter):
-        (tensor,) = asked.inputs[:1]
-        width = len(tensor.data) // max(count, 1)
-        rows = [tensor.data[i * width : (i + 1) * width] for i in range(count)]
+    if isinstance(adapter, ArrayAdapter):
+        width = len(first) // count
+        rows = [first[i * width : (i + 1) * width] for i in range(count)]
+    elif any(len(tensor.data) != count for tensor in asked.inputs):
+        raise RequestError(422, "An input has one value per row: give it the shape [n] or [n, 1].")
+    elif isinstance(adapter, TextAdapter):
+        rows = list(first)
     else:
-        if any(len(tensor.data) != count for tensor in asked.inputs):
-            raise RequestError(
-                422, "A feature has one number per row: give it the shape [n] or [n, 1]."
-            )
         rows = [{tensor.name: tensor.data[i] for tensor in asked.inputs} for i in range(count)]
     try:
-        read: list[Any] = [msgspec.convert(row, adapter.input_type(limits)) for row in rows]
-        return read
+        return [msgspec.convert(row, adapter.input_type(limits)) for row in rows]
     except msgspec.ValidationError as error:
         raise RequestError(422, str(error)) from error
 
@@ -99,11 +96,11 @@ def _rows(tensor: Tensor, limits: Limits) -> int:
     return tensor.shape[0]
 
 
-def answer(asked: Infer, name: str, version: int, values: list[Any]) -> dict[str, Any]:
+def answer(asked: Infer, version: int, values: list[Any]) -> dict[str, Any]:
     """Return the answer of the protocol for these predictions."""
     numeric = all(isinstance(v, float) for v in values)
     data = values if numeric else ["" if v is None else str(v) for v in values]
-    output = {"name": "prediction", "shape": [len(data)], "data": data}
-    output["datatype"] = "FP64" if numeric else "BYTES"
+    datatype = "FP64" if numeric else "BYTES"
+    output = {"name": "prediction", "shape": [len(data)], "datatype": datatype, "data": data}
     given = {"id": asked.id} if asked.id else {}
-    return {"model_name": name, "model_version": str(version), **given, "outputs": [output]}
+    return {"model_name": NAME, "model_version": str(version), **given, "outputs": [output]}

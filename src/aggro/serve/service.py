@@ -16,14 +16,16 @@ import msgspec
 from aggro.serve import calls, messages
 from aggro.serve.adapters import adapter_for
 from aggro.serve.config import Limits, Retention
-from aggro.serve.evaluation import Evaluation, Totals
 from aggro.serve.folder import lock
 from aggro.serve.journal import Journal
-from aggro.serve.learning import MODEL_ERRORS, Learning, Served
+from aggro.serve.learning import Learning, Served, call_model
 from aggro.serve.messages import RequestError
-from aggro.serve.records import (
+from aggro.serve.monitoring import Evaluation, Totals
+from aggro.serve.snapshots import Notes, Snapshot, Snapshots, SnapshotScheduler, resolve
+from aggro.serve.writer import (
     Conflict,
     DelayedLabel,
+    Done,
     Duplicate,
     Entry,
     Example,
@@ -32,12 +34,10 @@ from aggro.serve.records import (
     Lookup,
     Outcome,
     Prediction,
-    Rejection,
     Row,
     Unknown,
+    Writer,
 )
-from aggro.serve.snapshots import Notes, Snapshot, Snapshots, SnapshotScheduler, resolve
-from aggro.serve.writer import Done, Writer
 
 SHARE = 0.5  # of the queue for predictions, so that there is always room for updates
 SLICE = 0.002  # seconds of a batch before other requests run
@@ -105,10 +105,7 @@ class Service:
 
     def _replay(self, begin: Snapshot) -> int:
         """Learn the examples after the snapshot; return their number."""
-        rejected = begin.notes.rejected.items()
-        rejections: list[Entry] = [
-            Rejection(int(seq), decomposition) for seq, decomposition in rejected
-        ]
+        rejections: list[Entry] = [*begin.notes.rejections()]
         self.learning.on_rejection = rejections.append
         count = 0
         for row in self.journal.rows_after(begin.seq):
@@ -116,11 +113,8 @@ class Service:
             count += 1
         if rejections:
             self.journal.write(rejections)
-        self.learning.on_rejection = self._note
+        self.learning.on_rejection = lambda rejection: self.writer.submit([rejection])
         return count
-
-    def _note(self, rejection: Rejection) -> None:
-        self.writer.submit([rejection])
 
     # -- predictions ----------------------------------------------------------------------------
 
@@ -144,13 +138,20 @@ class Service:
         self._count(entries, len(asked))
         return b"[%b]" % b",".join(answers)
 
+    async def infer(self, xs: list[Any]) -> list[Any]:
+        """Predict examples; store nothing."""
+        predict = self.learning.adapter.predict_value
+        values = [call_model(predict, x) async for x in in_slices(xs)]
+        self.learning.stats.counts["predictions"] += len(values)
+        return values
+
     def _keeps(self, count: int) -> bool:
         return self.retention.predictions > 0 and self.writer.has_room(count, SHARE)
 
     def _predict(self, one: Any, stored: bool, now: float) -> tuple[calls.Answer, Prediction]:
         learning = self.learning
         x = getattr(one, learning.adapter.field)
-        output, version = learning.predict(x), learning.version
+        output, version = call_model(learning.adapter.predict, x), learning.version
         id, new = one.id or self.ids.new(), one.id is None
         served = encode(Served(output.prediction, output.confidence, version))
         entry = Prediction(id, now, pack(x), served, new)
@@ -218,13 +219,9 @@ class Service:
             counts["conflicts"] += 1
             return calls.Receipt(outcome.id, 409, version, error=messages.CONFLICT)
         assert isinstance(outcome, (Row, Duplicate))
-        rejected, duplicate = (
-            self.learning.rejection_of(outcome.seq),
-            isinstance(outcome, Duplicate),
-        )
-        if isinstance(outcome, Duplicate):
-            counts["duplicates"] += 1
-            rejected = outcome.rejected or rejected
+        duplicate = isinstance(outcome, Duplicate)
+        counts["duplicates"] += duplicate
+        rejected = outcome.rejected or self.learning.rejection_of(outcome.seq)
         return calls.Receipt(outcome.id, 422 if rejected else 200, version, duplicate, rejected)
 
     @property
@@ -243,10 +240,7 @@ class Service:
         x = self.learning.read(found.features)
         if len(x) * max(1, len(adapter.classes())) > EXPLAINED:
             raise RequestError(422, "The example has too many features, for so many classes.")
-        try:
-            decomposition = adapter.explain(x)
-        except MODEL_ERRORS as error:
-            raise RequestError(422, str(error)) from error
+        decomposition = call_model(adapter.explain, x)
         served = found.served and msgspec.json.decode(found.served, type=Served)
         parts = sorted(decomposition.contributions, key=lambda part: -abs(part[2]))
         return calls.Explanation(
@@ -310,7 +304,6 @@ class Service:
             "pending": self.journal.pending,
             "waiting": self.writer.waiting,
             "bytes": size,
-            "commits": self.writer.commits,
         }
 
 

@@ -1,4 +1,4 @@
-"""Snapshots: model files named by their last update, and when they are written.
+"""Snapshots: model files named by their last update; when they are written; backups of folders.
 
 A file gets its name only when it is completely on disk (``aggro.atomic``). Two are kept: if the
 newest is damaged, the previous one and the journal produce the same model. A snapshot contains
@@ -10,11 +10,16 @@ rejected updates that the journal may not contain yet.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
+import secrets
+import shutil
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,18 +28,18 @@ from aggro.persistence import ModelFileError
 from aggro.persistence.record import DAMAGED, Record, read_record, write_record
 from aggro.persistence.store import model_of
 from aggro.serve.config import Retention
-from aggro.serve.evaluation import Totals
 from aggro.serve.folder import (
+    JOURNAL,
     RESTORE,
     DataFolderError,
     snapshot_name,
     snapshot_numbers,
     too_new,
 )
-from aggro.serve.journal import Journal
+from aggro.serve.journal import Journal, connect, readable
 from aggro.serve.messages import NO_SNAPSHOT, RequestError
-from aggro.serve.records import Rejection, SnapshotWritten
-from aggro.serve.writer import Writer
+from aggro.serve.monitoring import Totals
+from aggro.serve.writer import Rejection, SnapshotWritten, Writer
 
 if TYPE_CHECKING:
     from aggro.serve.learning import Learning
@@ -48,7 +53,11 @@ class Notes(msgspec.Struct):
 
     checksum: int  # of the journal, up to the last example of the snapshot
     totals: Totals
-    rejected: dict[str, str]  # reasons by sequence number
+    rejected: dict[int, str]  # reasons by sequence number
+
+    def rejections(self) -> list[Rejection]:
+        """Return the rejections as records of the journal."""
+        return [Rejection(seq, reason) for seq, reason in self.rejected.items()]
 
 
 class Snapshot(msgspec.Struct):
@@ -72,7 +81,7 @@ class Snapshots:
     def write(self, frozen: Callable[[], Record], seq: int, notes: Notes) -> int:
         """Write a snapshot; return the last update that all kept snapshots contain."""
         record = frozen()
-        record.notes = msgspec.to_builtins(notes)
+        record.notes = msgspec.to_builtins(notes, str_keys=True)
         write_record(record, self.path(seq))
         stored = snapshot_numbers(self.folder)[-KEPT:]
         return stored[0] if len(stored) == KEPT else 0
@@ -132,7 +141,9 @@ class Snapshots:
         path = self.path(seq)
         record = read_record(path)
         try:
-            return Snapshot(seq, model_of(record), msgspec.convert(record.notes, Notes))
+            return Snapshot(
+                seq, model_of(record), msgspec.convert(record.notes, Notes, str_keys=True)
+            )
         except (*DAMAGED, msgspec.ValidationError) as error:
             raise ModelFileError(f"{path}: it is no snapshot of a server: {error}") from error
 
@@ -145,7 +156,6 @@ class Snapshots:
 
 
 RETRY = 0.2  # least seconds between two snapshots
-log = logging.getLogger("aggro.serve")
 
 
 class SnapshotScheduler:
@@ -194,14 +204,9 @@ class SnapshotScheduler:
         try:
             held = await loop.run_in_executor(None, self.snapshots.write, frozen, seq, notes)
             self.saved = seq
-            rejected = [
-                Rejection(int(number), decomposition)
-                for number, decomposition in notes.rejected.items()
-            ]
             safe = loop.create_future()
-            self.writer.submit(
-                [SnapshotWritten(held, rejected)], lambda _, error: resolve(safe, error)
-            )
+            written = SnapshotWritten(held, notes.rejections())
+            self.writer.submit([written], lambda _, error: resolve(safe, error))
             if await safe is None:
                 self._recorded = seq
                 await loop.run_in_executor(None, self.snapshots.remove_old)
@@ -224,3 +229,106 @@ def resolve(future: asyncio.Future[Any], result: Any) -> None:
         future.set_exception(result)
     else:
         future.set_result(result)
+
+
+# -- backups --------------------------------------------------------------------------------------
+
+ATTEMPTS = 20  # because a server may write two snapshots while the journal is copied
+
+
+def backup(folder: Path, target: Path) -> tuple[int, int]:
+    """Copy a data folder; return the number of its last update and of its newest snapshot.
+
+    The copy holds all updates that were acknowledged before the call. It appears under its name
+    when all of it is on the disk and was checked as a start checks it.
+
+    Parameters
+    ----------
+    folder : Path
+        The data folder. A server may be using it.
+    target : Path
+        The folder to create. It must not exist, or be empty.
+
+    Raises
+    ------
+    DataFolderError
+        If the data folder is not one, is damaged, or the target holds files.
+    """
+    if not (folder / JOURNAL).is_file():
+        raise DataFolderError(f"{folder} is not the data folder of a server: no {JOURNAL} in it.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise DataFolderError(f"{target} exists already; give the name of a new folder.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    unfinished.mkdir()
+    try:
+        _copy(folder, unfinished)
+        found = _check(unfinished)
+        for path in unfinished.iterdir():
+            _sync_file(path)
+        sync_folder(unfinished)
+        if target.exists():
+            target.rmdir()
+        unfinished.replace(target)
+        sync_folder(target.parent)
+        return found
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _copy(folder: Path, target: Path) -> None:
+    """Copy the journal and the snapshots that it continues.
+
+    Snapshots are opened before the journal is copied, so none is newer than the copy; an open file
+    can be read to its end even if the server removes it meanwhile.
+    """
+    for _ in range(ATTEMPTS):
+        with contextlib.ExitStack() as opened:
+            files = _open_snapshots(folder, opened)
+            stripped = _copy_journal(folder / JOURNAL, target / JOURNAL)
+            usable = {seq: file for seq, file in files.items() if seq >= stripped}
+            for seq, file in usable.items():
+                with (target / snapshot_name(seq)).open("wb") as copy:
+                    shutil.copyfileobj(file, copy)
+            if usable:
+                return
+    raise DataFolderError(f"{folder} holds no snapshot that its journal continues.")
+
+
+def _open_snapshots(folder: Path, opened: contextlib.ExitStack) -> dict[int, IO[bytes]]:
+    files: dict[int, IO[bytes]] = {}
+    for seq in snapshot_numbers(folder):
+        with contextlib.suppress(FileNotFoundError):
+            files[seq] = opened.enter_context((folder / snapshot_name(seq)).open("rb"))
+    return files
+
+
+def _copy_journal(source: Path, target: Path) -> int:
+    """Copy the journal atomically; return the last update whose features were removed."""
+    with readable(source), contextlib.ExitStack() as opened:
+        there = opened.enter_context(contextlib.closing(connect(source, "ro")))
+        here = opened.enter_context(contextlib.closing(sqlite3.connect(target)))
+        there.backup(here)
+        found = here.execute("SELECT value FROM facts WHERE name = 'stripped'").fetchone()
+        return int(found[0]) if found else 0
+
+
+def _check(folder: Path) -> tuple[int, int]:
+    """Check the copy like a start; return its last update and its newest snapshot."""
+    with contextlib.closing(Journal(folder, Retention())) as journal:
+        found = Snapshots(folder).newest(journal)
+        if found is None:
+            raise DataFolderError("The server has not written its first snapshot; try again.")
+        for _ in journal.rows_after(found.seq):
+            pass
+        journal.accept()
+        return journal.last, found.seq
+
+
+def _sync_file(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

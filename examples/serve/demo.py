@@ -1,6 +1,6 @@
 """A demonstration: delayed labels, and a concept that changes half-way.
 
-``python -m aggro.serve.demo`` starts a server in a temporary folder and sends it purchases to
+``python examples/serve/demo.py`` starts a server in a temporary folder and sends it purchases to
 classify as fraud or not, and the label of each some seconds later. After half of the time the
 fraudsters change their behaviour: the error rises, drift is reported, and the model adapts.
 """
@@ -18,7 +18,7 @@ import time
 from collections import deque
 from typing import Any
 
-from aggro.serve.client import Client
+from aggro.serve import Client
 
 WORDS = ("books", "garden", "music", "phones", "shoes", "toys", "travel", "wine")
 RATE = 150  # purchases a second
@@ -68,7 +68,7 @@ def stream(client: Client, seconds: float, rate: float = RATE, seed: int = 0) ->
 
 def main() -> None:
     """Start a server, print its address, send the stream."""
-    parser = argparse.ArgumentParser(prog="python -m aggro.serve.demo", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120.0, help="of the stream (120)")
     parser.add_argument("--port", type=int, default=8080)
     args = parser.parse_args()
