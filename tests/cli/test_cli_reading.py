@@ -143,12 +143,12 @@ def test_info_names_the_right_columns(inside, capsys):
     rng = np.random.default_rng(0)
     rows = [f"{'ab'[i % 2]},{rng.normal():.3f},k{i % 3},{i % 2 * 5}" for i in range(200)]
     Path("t.csv").write_text("\n".join(["y,noise,name,signal", *rows]) + "\n")
-    assert run("train t.csv --label y -o m.aggro --fast --quiet --features name,noise,signal") == 0
+    assert run("train t.csv --label y -o m.aggro --fast --quiet --columns name,noise,signal") == 0
     assert run("info m.aggro --top 4") == 0
     assert re.search(r"  b: .*signal \+", capsys.readouterr().out)
     reading = load_model("m.aggro")[1]
     assert [FeatureNames(reading, 2 + 2**18)[j] for j in range(3)] == ["noise", "signal", "#2"]
-    older = Reading(label="y", made_by="table", features=("name", "noise", "signal"))
+    older = Reading(label="y", made_by="table", columns=("name", "noise", "signal"))
     assert FeatureNames(older, 2 + 2**18)[1] == "#1"
     assert FeatureNames(older, 3)[1] == "noise"
     assert FeatureNames(Reading(made_by="svmlight", zero_based=False), 9)[1] == "2"
@@ -165,7 +165,7 @@ MESSAGES = {
     "train base.svm -o m": r"base\.svm, line 900000, .* --zero-based if they start",
     "train large.svm -o m --float32": r"large\.svm, line 1, column 3: .* or no --float32",
     "train wide.svm -o m": r"wide\.svm, line 3, .* at most [\d,]+; .* --skip-bad",
-    "train when.parquet --label y -o m": r"when\.parquet: column 'when' .* others in --features",
+    "train when.parquet --label y -o m": r"when\.parquet: column 'when' .* others in --columns",
     "train data.svm.aggrocache -o m": r"is a cache of other files; .* as --cache",
     "train quote.csv --label y -o m": r"quote\.csv, line 3: .* never closed",
     "train broken.svm.gz -o m": r"broken\.svm\.gz: cannot be read",

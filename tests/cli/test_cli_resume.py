@@ -158,7 +158,7 @@ def test_weights_of_skipped_rows_are_skipped(inside, skip):
     run(f"train all.csv -o a.aggro --skip {skip} {options}")
     run(f"train rest.csv -o b.aggro {options}")
     assert states("a.aggro") == states("b.aggro")
-    run(f"train all.csv -o c.aggro --skip {skip} --label kind --features size --C 0.1 --quiet")
+    run(f"train all.csv -o c.aggro --skip {skip} --label kind --columns size --C 0.1 --quiet")
     assert states("c.aggro") != states("a.aggro")
 
 
@@ -192,7 +192,7 @@ SAME = [
     "--algorithm PA-I",
     "--algorithm pa-i",
     "--task classification",
-    "--features size",
+    "--columns size",
     "--C 0.5",
     "--loss hinge --multiclass top",
     "--C 0.25",
@@ -211,7 +211,7 @@ OTHER = {
     "--algorithm SPA-I": "with --algorithm PA-I, which cannot change to SPA-I",
     "--algorithm PAR-I": "with --algorithm PA-I, which cannot change to PAR-I",
     "--task regression": "with --task classification, which cannot change to regression",
-    "--features body,size": "with --features size, which cannot change to body,size",
+    "--columns body,size": "with --columns size, which cannot change to body,size",
     "--no-header": "without --no-header",
     "--loss squared_hinge": "--loss is part of the model",
     "--average": "--average is part of the model",

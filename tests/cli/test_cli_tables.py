@@ -58,7 +58,7 @@ def test_the_error_of_a_malformed_cell_says_what_to_do(customers, capsys):
     run("train data.csv --resume m.aggro -o m.aggro --categorical city", code=1)
 
 
-@pytest.mark.parametrize("role", ["--features churn,age", "--text churn", "--categorical churn"])
+@pytest.mark.parametrize("role", ["--columns churn,age", "--text churn", "--categorical churn"])
 @pytest.mark.parametrize("command", ["train data.csv -o m.aggro", "convert data.csv m.svm"])
 def test_the_label_among_the_features_is_an_error(customers, capsys, role, command):
     assert main(f"{command} --label churn --missing-zero {role}".split()) == 1
@@ -76,7 +76,7 @@ def test_a_row_counter_does_not_affect_a_mixed_table(customers, tmp_path, capsys
 
 
 def test_counters_are_kept_if_named_or_shuffled(customers, capsys):
-    for options in ("--features id,age,calls", "--shuffle"):
+    for options in ("--columns id,age,calls", "--shuffle"):
         run(f"{TRAIN} --missing-zero --fast {options}")
         assert "'id' only rises" not in capsys.readouterr().err
 

@@ -23,7 +23,7 @@ TRAIN = "train data.csv --label kind --text body -o m.aggro --quiet"
 
 
 def test_the_model_equals_the_text_estimator(capsys):
-    run(f"{TRAIN} --features body --test new.csv --json report.json")
+    run(f"{TRAIN} --columns body --test new.csv --json report.json")
     model = aggro.load("m.aggro")
     assert isinstance(model, aggro.TextClassifier)
     assert json.loads(Path("report.json").read_text())["test"]["accuracy"] > 0.9

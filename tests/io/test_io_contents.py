@@ -110,7 +110,7 @@ def test_string_column_of_numbers_gives_a_warning(tmp_path, write):
     with pytest.warns(UserWarning, match="'a': most values are numbers, but"):
         reader, _ = rows_of(path, label="y")
     assert reader.columns["a"] == "category"
-    rows_of(path, label="y", features={"a": "number"})
+    rows_of(path, label="y", columns={"a": "number"})
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
@@ -129,15 +129,15 @@ def test_malformed_label_is_reported(tmp_path, format):
     assert rows_of(path, label="y", labels="text")[1] == 300
 
 
-@pytest.mark.parametrize("role", ["features", "text", "categorical"])
+@pytest.mark.parametrize("role", ["columns", "text", "categorical"])
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
 def test_label_cannot_be_a_feature(tmp_path, role, format):
     path = table(tmp_path / f"data.{format}", numbers(20))
     with pytest.raises(ValueError, match=f"{role}='y' is the column of the label"):
         aggro.io.read(path, label="y", **{role: ["a", "y"]})
-    if role == "features":
+    if role == "columns":
         with pytest.raises(ValueError, match="must not be learned from"):
-            aggro.io.read(path, label="y", features={"y": "category", "a": "number"})
+            aggro.io.read(path, label="y", columns={"y": "category", "a": "number"})
 
 
 def test_uninformative_columns_are_omitted_on_request(tmp_path):
@@ -152,7 +152,7 @@ def test_uninformative_columns_are_omitted_on_request(tmp_path):
     kinds = dict.fromkeys(("id", "time", "version", "uuid"), "ignored")
     assert reader.columns == {**kinds, "a": "number"}
     assert len(reader.notes) == 4
-    named, _ = rows_of(path, label="y", uninformative="ignore", features=["id", "a"])
+    named, _ = rows_of(path, label="y", uninformative="ignore", columns=["id", "a"])
     assert named.columns == {"id": "number", "a": "number"}
 
 

@@ -177,7 +177,7 @@ def test_line_numbers_count_skipped_records(write):
     path = write(text)
     kinds = {"a": "number", "b": "number"}
     for size in (1, 8, 100):
-        reader = aggro.io.read(path, features=kinds, skip_bad=True, batch_bytes=size, batch_rows=2)
+        reader = aggro.io.read(path, columns=kinds, skip_bad=True, batch_bytes=size, batch_rows=2)
         assert sum(batch.n_rows for batch in reader) == 2
         assert [bad.line for bad in reader.bad_lines] == [4, 5, 6, 9, 11]
         assert reader.n_bad == 5
@@ -185,7 +185,7 @@ def test_line_numbers_count_skipped_records(write):
 
 def test_rows_before_a_bad_line_are_yielded_first(write):
     for text, line in (("a\n1\n2\nx\n1,2\n", 4), ("a\n1\n2\n1,2\nx\n", 4)):
-        reader = iter(aggro.io.read(write(text), features={"a": "number"}))
+        reader = iter(aggro.io.read(write(text), columns={"a": "number"}))
         assert next(reader).X.tolist() == [[1], [2]]
         with pytest.raises(aggro.io.BadLine, match=f"line {line}"):
             next(reader)

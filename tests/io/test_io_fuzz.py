@@ -83,7 +83,7 @@ def test_csv_is_read_like_python(tmp_path):
         mark = draw.choice([b"", b"\xef\xbb\xbf"])
         path.write_bytes(mark + stream.getvalue().encode())
         kinds = dict.fromkeys(names[1:], "category")
-        settings = {"label": "y", "labels": "text", "features": kinds, "missing": "zero"}
+        settings = {"label": "y", "labels": "text", "columns": kinds, "missing": "zero"}
         size = draw.choice([1, 7, 30, 1 << 20])
         reader = aggro.io.read(path, skip_bad=True, batch_bytes=size, hash_bits=20, **settings)
         batches = list(reader)
@@ -132,7 +132,7 @@ def test_json_is_read_like_python(tmp_path):
             if all(_is_usable(value) for value in record.values()):
                 kept.append(record)
         path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
-        settings = {"label": "y", "features": {"*": "hashed"}, "hash_bits": 20, "skip_bad": True}
+        settings = {"label": "y", "columns": {"*": "hashed"}, "hash_bits": 20, "skip_bad": True}
         reader = aggro.io.read(path, batch_bytes=draw.choice([1, 20, 1 << 20]), **settings)
         batches = list(reader)
         assert [float(label) for batch in batches for label in batch.y] == [r["y"] for r in kept]

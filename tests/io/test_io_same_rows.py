@@ -76,7 +76,7 @@ def test_columns_found_in_one_format_read_another(tables, learned):
     list(reader)
     expected, _, _ = collect(tables[learned], **SETTINGS)
     for path in tables.values():
-        X, y, _ = collect(path, **{**SETTINGS, "text": (), "features": reader.columns})
+        X, y, _ = collect(path, **{**SETTINGS, "text": (), "columns": reader.columns})
         np.testing.assert_array_equal(X, expected)
         assert y == ROWS["y"]
 
@@ -105,7 +105,7 @@ def test_all_numbers_are_dense_in_tables_and_the_same_in_json(tmp_path):
         else:
             assert isinstance(batch.X, np.ndarray)
         closed = {"b": "number", "a": "number"}
-        assert collect(path, label="y", features=closed)[0].tolist() == [[1.5, 2], [0, 3]]
+        assert collect(path, label="y", columns=closed)[0].tolist() == [[1.5, 2], [0, 3]]
 
 
 def test_json_keys_that_appear_late_are_hashed_in_every_format(tmp_path):
@@ -118,7 +118,7 @@ def test_json_keys_that_appear_late_are_hashed_in_every_format(tmp_path):
     assert last[places].tolist() == [3, 1]
     for kind in FORMATS:
         table = write(tmp_path / f"t.{kind}", {"name": ["x"], "y": [0], "late": [3]})
-        X, _, _ = collect(table, label="y", hash_bits=12, features=reader.columns)
+        X, _, _ = collect(table, label="y", hash_bits=12, columns=reader.columns)
         np.testing.assert_array_equal(X[0], last)
 
 
@@ -127,14 +127,14 @@ def test_missing_requested_column_is_rejected(tmp_path, kind):
     path = write(tmp_path / f"t.{kind}", {"y": [1, 0], "a": [1, 2]})
     features = {"a": "number", "b": "category"}
     with pytest.raises(aggro.io.ReadingError, match="'b'") as caught:
-        list(aggro.io.read(path, label="y", features=features))
+        list(aggro.io.read(path, label="y", columns=features))
     assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_strings_in_a_column_of_numbers_are_bad(tmp_path, kind):
     path = write(tmp_path / f"t.{kind}", {"y": [1, 0, 1], "a": ["one", "two", "3"]})
-    reader = aggro.io.read(path, label="y", features={"a": "number"}, skip_bad=True)
+    reader = aggro.io.read(path, label="y", columns={"a": "number"}, skip_bad=True)
     kept = sum(batch.n_rows for batch in reader)
     assert (kept, reader.n_bad) == ((0, 3) if kind == "jsonl" else (1, 2))
     assert "'one'" in str(reader.bad_lines[0])
@@ -142,15 +142,15 @@ def test_strings_in_a_column_of_numbers_are_bad(tmp_path, kind):
 
 def test_unknown_kind_is_rejected(tmp_path):
     path = write(tmp_path / "t.csv", {"y": [1], "a": [1]})
-    with pytest.raises(ValueError, match=r"features\['a'\]='numbers': expected one of 'number'"):
-        aggro.io.read(path, features={"a": "numbers"})
+    with pytest.raises(ValueError, match=r"columns\['a'\]='numbers': expected one of 'number'"):
+        aggro.io.read(path, columns={"a": "numbers"})
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("features", [None, {OTHERS: "hashed"}, {"a": "number"}])
 def test_values_beyond_float32_are_rejected(tmp_path, kind, features):
     path = write(tmp_path / f"t.{kind}", {"y": [1, 0], "a": [1e30, -1e39]})
-    reader = aggro.io.read(path, label="y", features=features, dtype="float32", skip_bad=True)
+    reader = aggro.io.read(path, label="y", columns=features, dtype="float32", skip_bad=True)
     assert sum(batch.n_rows for batch in reader) == 1
     assert reader.bad_lines[0].line == (3 if kind == "csv" else 2)
     assert "finite float32" in str(reader.bad_lines[0])

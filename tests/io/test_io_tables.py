@@ -53,7 +53,7 @@ def table_path(request, tmp_path):
 
 def test_columns_of_numbers_give_a_dense_matrix(table_path):
     X, y, weights = collect(
-        table_path, label="y", features=["age", "count", "ok"], weight="count", dtype="float32"
+        table_path, label="y", columns=["age", "count", "ok"], weight="count", dtype="float32"
     )
     assert X.dtype == np.float32
     assert X.tolist() == [[1.5, 1, 1], [2, 2, 0], [0, 3, 1]]
@@ -90,10 +90,10 @@ def test_columns_of_unsupported_types_are_rejected(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"when": pa.array([1], pa.timestamp("ms")), "a": [1]}), path)
     with pytest.raises(
-        ValueError, match=r"'when' is of type timestamp\[ms\]; expected .* in features"
+        ValueError, match=r"'when' is of type timestamp\[ms\]; expected .* in columns"
     ):
         list(aggro.io.read(path))
-    assert collect(path, features=["a"])[0].tolist() == [[1]]
+    assert collect(path, columns=["a"])[0].tolist() == [[1]]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

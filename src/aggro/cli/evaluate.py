@@ -56,7 +56,7 @@ def worse_than_constant(metrics: Metrics) -> Iterable[str]:
     yield (
         f"on the test data the model is worse than always predicting {metrics.constant}: its error "
         f"is {own}, that of the constant {constant}; check that the test data resemble the "
-        "training data, or try --shuffle, --passes 5 or other --features"
+        "training data, or try --shuffle, --passes 5 or other --columns"
     )
 
 

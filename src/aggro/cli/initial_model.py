@@ -12,6 +12,7 @@ import numpy as np
 from aggro.cli.model import Model, load_model
 from aggro.cli.options import given, option_of, options
 from aggro.cli.reading import Reading
+from aggro.estimators.auto import AutoClassifier
 from aggro.io.batch import RawRows, looks_continuous
 from aggro.io.sources import expand, format_of
 from aggro.learner import Array
@@ -39,7 +40,8 @@ def new_model(args: argparse.Namespace, X: Any, y: Array) -> Model:
     params = checked_params(variant, given(args))
     if selects:
         axes = ESTIMATORS[variant.estimator].axes
-        params = {name: "auto" for name in SELECTABLE if name in axes} | params
+        chosen = dict.fromkeys(SELECTABLE, "auto") | {"features": AutoClassifier().features}
+        params = {name: value for name, value in chosen.items() if name in axes} | params
     estimator = variant.make(**params, random_state=args.random_state or 0)
     estimator._checked_settings("regression" if is_regression(variant) else "multiclass")
     return Model(estimator, X.dtype, variant.name)
@@ -228,9 +230,9 @@ def _given_reading(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _known(known: Reading, name: str) -> Any:
-    """Return a field of a model's reading; all columns of a table if no features were named."""
-    if name == "features" and known.features is None and known.columns is not None:
-        return tuple(column for column in known.columns if column not in known.text)
+    """Return a field of a model's reading; all columns of a table if none were named."""
+    if name == "columns" and known.columns is None and known.kinds is not None:
+        return tuple(column for column in known.kinds if column not in known.text)
     return getattr(known, name)
 
 

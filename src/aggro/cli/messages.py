@@ -13,7 +13,7 @@ from aggro.cli.options import options
 from aggro.io.errors import ReadingError
 
 READING = (
-    *("format", "label", "weight", "text", "categorical", "features", "labels", "hash_bits"),
+    *("format", "label", "weight", "text", "categorical", "columns", "labels", "hash_bits"),
     "cache",
 )
 OPTIONS = (*options(), *READING, "passes", "random_state")

@@ -41,8 +41,8 @@ class Reading:
     weight: str | None = None
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
-    features: tuple[str, ...] | None = None
-    columns: dict[str, str] | None = None  # the type of each, once it is known
+    columns: tuple[str, ...] | None = None  # to learn from, if they were named
+    kinds: dict[str, str] | None = None  # the type of each, once it is known
     made_by: str | None = None  # SVMLIGHT, VW or TABLE, once it is known
     header: bool = True
     missing_zero: bool = False
@@ -59,7 +59,7 @@ class Reading:
             weight=args.weight,
             text=tuple(args.text or ()),
             categorical=tuple(args.categorical or ()),
-            features=None if args.features is None else tuple(args.features.split(",")),
+            columns=None if args.columns is None else tuple(args.columns),
             header=not args.no_header,
             missing_zero=args.missing_zero,
             hash_bits=18 if args.hash_bits is None else args.hash_bits,
@@ -86,7 +86,7 @@ class Reading:
         return dataclasses.replace(
             self,
             zero_based=reader.zero_based,
-            columns=reader.columns,
+            kinds=reader.columns,
             made_by=made_by,
             labels=labels,
         )
@@ -125,13 +125,13 @@ class Reading:
 
     def without_label(self) -> Reading:
         """Return the same for data whose labels are ignored and may be absent."""
-        columns = self.columns
-        if columns is None and self.features is None:
+        kinds = self.kinds
+        if kinds is None and self.columns is None:
             return self
-        if columns is not None:
+        if kinds is not None:
             ignored = [name for name in (self.label, self.weight) if name is not None]
-            columns = {**columns, **dict.fromkeys(ignored, "ignored")}
-        return dataclasses.replace(self, label=None, weight=None, columns=columns)
+            kinds = {**kinds, **dict.fromkeys(ignored, "ignored")}
+        return dataclasses.replace(self, label=None, weight=None, kinds=kinds)
 
     def open(
         self,
@@ -163,7 +163,7 @@ class Reading:
             list(paths),
             format=self.format,  # type: ignore[arg-type]
             label=self.label,
-            features=self.features if self.columns is None else self.columns,
+            columns=self.columns if self.kinds is None else self.kinds,
             text=self.text,
             categorical=self.categorical,
             uninformative=uninformative,
@@ -263,10 +263,10 @@ class FeatureNames:
     def __init__(self, reading: Reading, width: int, names: Sequence[str] = ()) -> None:
         self.reading = reading
         self.numbers: list[str] = []
-        if reading.columns is not None:
-            self.numbers = [name for name, kind in reading.columns.items() if kind == "number"]
-        elif reading.features is not None and len(reading.features) == width:
-            self.numbers = list(reading.features)  # all of them are numbers
+        if reading.kinds is not None:
+            self.numbers = [name for name, kind in reading.kinds.items() if kind == "number"]
+        elif reading.columns is not None and len(reading.columns) == width:
+            self.numbers = list(reading.columns)  # all of them are numbers
         self.hashed = by_column(names, reading.hash_bits, len(self.numbers))
 
     def __getitem__(self, column: int) -> str:
@@ -275,6 +275,6 @@ class FeatureNames:
         if column in self.hashed:
             return self.hashed[column]
         reading = self.reading
-        if reading.columns is not None or reading.made_by not in (SVMLIGHT, None):
+        if reading.kinds is not None or reading.made_by not in (SVMLIGHT, None):
             return f"#{column}"
         return str(column + (reading.zero_based is False))

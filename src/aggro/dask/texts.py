@@ -30,7 +30,7 @@ def read_texts(path: str, options: dict[str, Any]) -> Block:
     if not columns and not isinstance(text, str):
         raise ValueError("Which column holds texts? Name it: fit(pattern, label=..., text=...).")
     kinds = columns or {text: "text"}
-    batches = list(aggro.io.read(path, features=kinds, **options).without_scipy().raw())
+    batches = list(aggro.io.read(path, columns=kinds, **options).without_scipy().raw())
     if not batches:
         return Block(Table([], count=0), np.empty(0))
     raw = _in_order(joined_rows([batch.X for batch in batches]), kinds)

@@ -252,24 +252,24 @@ def requested_kinds(
     contents: Mapping[str, Contents], options: Options, path: str, found: Findings
 ) -> dict[str, str]:
     """Return the kinds of the requested columns of a table; raise if one is absent."""
-    features: Iterable[str] | None = options.features
-    if features is None:
-        features = [name for name in contents if name not in (options.label, options.weight)]
-    named = (*features, *options.text, *options.categorical)
+    chosen: Iterable[str] | None = options.columns
+    if chosen is None:
+        chosen = [name for name in contents if name not in (options.label, options.weight)]
+    named = (*chosen, *options.text, *options.categorical)
     wanted: list[Any] = [options.label, options.weight, *named]
     absent = [name for name in wanted if name is not None and name not in contents]
     if absent:
         listed = ", ".join(map(repr, contents))
         raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
     kinds = with_requested(
-        {name: contents[name].kind for name in features}, contents, options, found
+        {name: contents[name].kind for name in chosen}, contents, options, found
     )
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise ReadingError(
                 path,
                 f"column {name!r} is of type {kind}; expected numbers or strings",
-                "; leave it out by naming the others in {features}",
+                "; leave it out by naming the others in {columns}",
             )
     return kinds
 
@@ -292,7 +292,7 @@ def with_requested(
         is_requested = name in (*options.text, *options.categorical) or kinds.get(name) == "ignored"
         if name in kinds or (is_label and options.labels == "auto"):
             found.notes += each.remarks(name, is_requested=is_requested, is_label=is_label)
-    if options.uninformative == "keep" or options.features is not None:
+    if options.uninformative == "keep" or options.columns is not None:
         return kinds
     reasons = {
         name: contents[name].reason_to_leave_out()
@@ -304,6 +304,6 @@ def with_requested(
         return kinds
     for name, reason in useless.items():
         found.notes.append(
-            f"column {name!r} {reason}; it is omitted; name it in {{features}} to learn from it"
+            f"column {name!r} {reason}; it is omitted; name it in {{columns}} to learn from it"
         )
     return {**kinds, **dict.fromkeys(useless, "ignored")}

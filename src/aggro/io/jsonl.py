@@ -391,7 +391,7 @@ def _kinds(records: list[dict[str, Any]], options: Options, found: Findings) -> 
     cells: dict[str, list[Any]] = {}
     for record in records:
         for key, value in record.items():
-            if key in apart or (options.features is not None and key not in options.features):
+            if key in apart or (options.columns is not None and key not in options.columns):
                 continue
             for name, part in leaves(key, value):
                 if part is not None:
@@ -400,7 +400,7 @@ def _kinds(records: list[dict[str, Any]], options: Options, found: Findings) -> 
     kinds = {name: each.kind for name, each in contents.items()}
     if options.label is not None:
         contents[options.label] = contents_of_cells([r.get(options.label) for r in records])
-    rest = (OTHERS,) if options.features is None else options.features
+    rest = (OTHERS,) if options.columns is None else options.columns
     kinds = with_requested(kinds, contents, options, found)
     return {**kinds, **{name: "hashed" for name in rest if name not in kinds}}
 

@@ -28,7 +28,7 @@ class Options:
     format: Format | None = None
     label: str | None = None
     weight: str | None = None
-    features: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
     kinds: tuple[tuple[str, str], ...] | None = None
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Options:
         _one_of("uninformative", self.uninformative, ("keep", "ignore"))
         self._check_columns()
         for name, kind in self.kinds or ():
-            _one_of(f"features[{name!r}]", kind, KINDS)
+            _one_of(f"columns[{name!r}]", kind, KINDS)
         _at_least_one("batch_rows", self.batch_rows)
         _at_least_one("batch_bytes", self.batch_bytes)
         _at_least_one("longest_line", self.longest_line)
@@ -78,7 +78,7 @@ class Options:
         kinds = dict(self.kinds or ())
         learned = [name for name, kind in kinds.items() if kind != "ignored"]
         uses = {
-            "features": self.features if self.kinds is None else learned,
+            "columns": self.columns if self.kinds is None else learned,
             "text": self.text,
             "categorical": self.categorical,
         }

@@ -163,7 +163,7 @@ class Reader:
     def columns(self) -> dict[str, str] | None:
         """The kind of each column of a table; None until the first rows are read.
 
-        Give it as ``features`` to read other files, of any table format, into the same X.
+        Give it as ``columns`` to read other files, of any table format, into the same X.
         """
         found = self._report.found.columns
         return None if found is None else dict(found)
@@ -188,7 +188,7 @@ def read(
     *,
     format: Format | None = None,
     label: str | None = None,
-    features: Sequence[str] | Mapping[str, str] | None = None,
+    columns: Sequence[str] | Mapping[str, str] | None = None,
     text: str | Sequence[str] = (),
     categorical: str | Sequence[str] = (),
     uninformative: Literal["keep", "ignore"] = "keep",
@@ -220,7 +220,7 @@ def read(
     format
         svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default determined by the ending of the
         name, else svmlight.
-    label, features, weight
+    label, columns, weight
         Columns of a table or keys of JSON objects (inner ones are "outer.inner"); by default there
         is no label and no weight, and all other columns are features. Numbers and booleans are
         kept, a string becomes the hashed column "name=value". The hashed columns of X follow the
@@ -238,7 +238,7 @@ def read(
     categorical
         Columns of categories, whatever their values.
     uninformative
-        Whether columns that do not describe a row are ignored, unless ``features`` names them:
+        Whether columns that do not describe a row are ignored, unless ``columns`` names them:
         numbers that only rise or only fall (counters, timestamps) or that are all the same, and
         strings that are all different (identifiers), in the first mebibyte.
     labels
@@ -292,8 +292,8 @@ def read(
         format=format,
         label=label,
         weight=weight,
-        features=None if features is None or isinstance(features, Mapping) else names(features),
-        kinds=tuple(features.items()) if isinstance(features, Mapping) else None,
+        columns=None if columns is None or isinstance(columns, Mapping) else names(columns),
+        kinds=tuple(columns.items()) if isinstance(columns, Mapping) else None,
         text=names(text),
         categorical=names(categorical),
         uninformative=uninformative,
