@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 import aggro.estimators.base
 import aggro.estimators.classifier
 import aggro.estimators.linear
-import aggro.io.compression
+import aggro.io.sources
 import aggro.serve.snapshots
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner, rows_of
@@ -256,7 +256,7 @@ def test_text_learner_withstands_every_fault(fault):
 def test_half_read_file_is_found(monkeypatch):
     case = TruncatedTable(1, ".svm", ".xz", 200, 0.5)
     assert failure(case) is None
-    reader = aggro.io.compression.Decompressed
+    reader = aggro.io.sources.Decompressed
     read = reader._read_some
 
     def forgiving(self, size):

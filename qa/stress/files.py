@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import aggro
-from aggro.io.compression import zstandard
+from aggro.io.sources import zstandard
 from aggro.persistence import ModelFileError
 from qa.stress.runs import Difference
 

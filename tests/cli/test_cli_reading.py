@@ -189,7 +189,7 @@ def test_errors_of_the_readers_in_the_words_of_the_command_line(line, capsys):
     if "parquet" in line:
         pa = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")
-        columns = {"when": pa.array([1], pa.timestamp("s")), "y": [1]}
+        columns = {"when": pa.array([1], pa.duration("s")), "y": [1]}
         parquet.write_table(pa.table(columns), "when.parquet")
     assert run(line) == 1
     error = capsys.readouterr().err

@@ -125,9 +125,9 @@ def test_contributions_add_up_to_the_score(customers, tmp_path):
 
     run(f"{TRAIN} --missing-zero --quiet")
     model, reading = load_model("m.aggro")
-    X = row_of_file(model, reading, "data.csv", 5)
+    X, others = row_of_file(model, reading, "data.csv", 5)
     names = FeatureNames(reading, model.features, model.names)
-    _, _, reasons = explain_row(model, X, names)
+    _, _, reasons = explain_row(model, X, names, others)
     assert reasons["yes"].total == pytest.approx(float(model.scores(X)[0, 0]), abs=1e-9)
     assert reasons["no"].total == -reasons["yes"].total
 
@@ -153,7 +153,7 @@ def test_category_names_are_kept_when_resuming_and_merging(customers, tmp_path):
 
 
 def test_the_number_of_stored_names_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr("aggro.io.hashing.MOST_NAMES", 10)
+    monkeypatch.setattr("aggro.io.strings.MOST_NAMES", 10)
     rows = [f"{i % 2},c{i % 100}" for i in range(1000)]
     (tmp_path / "data.csv").write_text("\n".join(["y,c", *rows]) + "\n")
     reader = read(tmp_path / "data.csv", label="y")

@@ -14,8 +14,7 @@ import pytest
 from file_helpers import collect, random_svmlight
 
 import aggro
-from aggro.io.compression import compressor_of
-from aggro.io.sources import Block, read_ahead, sampled, whole_lines
+from aggro.io.sources import Block, compressor_of, read_ahead, sampled, whole_lines
 
 TEXT = b"1 1:0.5 3:2 # x\r\n\n-1 2:1\n# note\n2 qid:1 10:1e-3\n3"
 

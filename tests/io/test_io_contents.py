@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.io.columns import Contents, is_number_like
+from aggro.io.columns import Contents
+from aggro.io.strings import is_number_like
 
 pa = pytest.importorskip("pyarrow")
 

@@ -17,7 +17,7 @@ def strings(words):
 def part(numbers, words):
     table = np.array(numbers, dtype=float).reshape(-1, 1)
     kept = np.arange(len(numbers))
-    return RawRows(table, ("n",), {"c": strings(words)}, {"t": strings(words[::-1])}, kept)
+    return RawRows(table, {"n": "number"}, {"c": strings(words)}, {"t": strings(words[::-1])}, kept)
 
 
 def shown(raw):
@@ -40,5 +40,5 @@ def test_joined_parts_have_the_rows_of_each_in_their_order(count):
     parts = [each[rng.integers(0, 5, 4)] for each in parts]
     joined = joined_rows(parts)
     assert shown(joined) == [row for each in parts for row in shown(each)]
-    assert joined.shape == (4 * count, 3) and joined.names == ("n",)
+    assert joined.shape == (4 * count, 3) and joined.kinds == {"n": "number"}
     assert shown(joined[::-2]) == shown(joined)[::-2]

@@ -88,9 +88,9 @@ def test_unknown_columns_are_named(table_path):
 
 def test_columns_of_unsupported_types_are_rejected(tmp_path):
     path = tmp_path / "a.parquet"
-    parquet.write_table(pa.table({"when": pa.array([1], pa.timestamp("ms")), "a": [1]}), path)
+    parquet.write_table(pa.table({"when": pa.array([1], pa.duration("ms")), "a": [1]}), path)
     with pytest.raises(
-        ValueError, match=r"'when' is of type timestamp\[ms\]; expected .* in columns"
+        ValueError, match=r"'when' is of type duration\[ms\]; expected .* in columns"
     ):
         list(aggro.io.read(path))
     assert collect(path, columns=["a"])[0].tolist() == [[1]]
@@ -185,8 +185,8 @@ def test_json_lines_are_read(tmp_path):
         ("[1]", "a JSON list; expected an object"),
         ('{"a": 1}', "no 'y'; its keys are 'a'"),
         ('{"y": 1, "a": null}', "'a' is missing"),
-        ('{"y": 1, "a": [1]}', "expected a finite float64"),
-        ('{"y": 1, "a": NaN}', "expected a finite float64"),
+        ('{"y": 1, "a": [1]}', "expected a finite number"),
+        ('{"y": 1, "a": NaN}', "expected a finite number"),
         ("[" * 100_000, ""),
     ],
 )

@@ -13,8 +13,7 @@ from functools import partial
 import pytest
 
 import aggro
-from aggro.io.compression import compressor_of
-from aggro.io.sources import open_bytes
+from aggro.io.sources import compressor_of, open_bytes
 
 TEXT = b"".join(b"%d 1:0.%03d 2:%d\n" % (i % 2, i * 37 % 1000, i) for i in range(60))
 COMPRESSORS = {

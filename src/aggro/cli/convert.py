@@ -16,8 +16,7 @@ from aggro.cli.options import add_reading, new_parser
 from aggro.cli.output import STANDARD_OUTPUT, Console, check_files, label_text, opened
 from aggro.cli.reading import Reading
 from aggro.io import Batch, Reader
-from aggro.io.compression import compressor_of
-from aggro.io.sources import CACHE_SUFFIX, COMPRESSIONS, format_of
+from aggro.io.sources import CACHE_SUFFIX, COMPRESSIONS, compressor_of, format_of
 
 EXAMPLES = """
 aggro convert data.csv data.svm --label price

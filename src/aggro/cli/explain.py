@@ -14,7 +14,7 @@ from aggro.cli.options import at_least, new_parser
 from aggro.cli.output import label_text
 from aggro.cli.reading import FeatureNames, Reading
 from aggro.io.batch import RawRows
-from aggro.io.strings import StringColumn
+from aggro.learner import Array
 from aggro.text.explain import Explanation
 
 EXAMPLES = """
@@ -22,6 +22,7 @@ aggro explain mail.aggro "free money, click now"
 aggro explain mail.aggro "a fine film" --top 20 --plot why.png
 aggro explain churn.aggro customers.csv --row 3
 """
+ROWS_COMPARED = 200  # in an explanation of a model of non-linear features
 Reasons = dict[Any, Explanation]  # by class; None for a regression
 
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the share of each word or column in the score of each class."""
     model, reading = load_model(args.model)
     if Path(args.input).is_file():
-        row = row_of_file(model, reading, args.input, args.row)
+        row, others = row_of_file(model, reading, args.input, args.row)
     elif model.raw:
         row = row_of_text(args.input, model.estimator.columns)
     else:
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         predicted, probability, reasons = explain_text(model, row)
     else:
         names = FeatureNames(reading, model.features, model.names)
-        predicted, probability, reasons = explain_row(model, row, names)
+        predicted, probability, reasons = explain_row(model, row, names, others)
     if model.regression:
         print(f"{predicted:g}")
     else:
@@ -83,49 +84,40 @@ def row_of_text(text: str, columns: dict[str, str] | None) -> Any:
     return {**row, **dict.fromkeys(texts[:1], text)}
 
 
-def row_of_file(model: Model, reading: Reading, path: str, number: int) -> Any:
-    """Return a row of a file in the form that the model reads."""
+def row_of_file(model: Model, reading: Reading, path: str, number: int) -> tuple[Any, Any]:
+    """Return a row of a file in the form that the model reads, and some rows around it."""
     how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
     reader = reading.without_label().open([path], labelled=False, **how)
     before = 0
     for X, _, _ in reader:
         if number <= before + X.shape[0]:
             row = X[number - 1 - before : number - before]
-            return _as_dict(row, model.estimator.columns) if isinstance(row, RawRows) else row
+            if isinstance(row, RawRows):
+                return row, None
+            return row, X[:: max(1, X.shape[0] // ROWS_COMPARED)]
         before += X.shape[0]
     raise ValueError(f"{path}: there is no row {number}; it has {before:,}.")
 
 
-def _as_dict(row: RawRows, columns: dict[str, str] | None) -> Any:
-    """Return a raw row as a text, or as a dict with a value for each column."""
-    place = int(row.rows[0])
-    found: dict[str, Any] = {}
-    for strings, empty in ((row.texts, ""), (row.categories, None)):
-        for name, (buffers, missing) in strings.items():
-            found[name] = empty if missing[place] else StringColumn(*buffers).text(place)
-    found |= dict(zip(row.names, row.numbers[place].tolist(), strict=True))
-    return found if columns is not None else next(iter(found.values()))
-
-
 def explain_text(model: Model, row: Any) -> tuple[Any, float, Reasons]:
     """Return the prediction, its probability, and the contributions to each class."""
-    estimator = model.estimator
-    predicted, reasons = estimator.predict_one(row), estimator.explain(row)
+    reasons, rows = model.estimator.explain(row), row if isinstance(row, RawRows) else [row]
+    scores = model.scores(rows)
     if model.regression:
-        return predicted, 1.0, reasons
-    return predicted, estimator.predict_proba_one(row)[predicted], reasons
+        return float(scores[0, 0]), 1.0, reasons
+    which = int(model.chosen(scores)[0])
+    return model.classes.tolist()[which], float(model.probabilities(scores)[0, which]), reasons
 
 
-def explain_row(model: Model, X: Any, names: FeatureNames) -> tuple[Any, float, Reasons]:
+def explain_row(
+    model: Model, X: Any, names: FeatureNames, others: Any
+) -> tuple[Any, float, Reasons]:
     """Return the prediction, its probability, and the contributions to each class."""
     scores = model.scores(X)
-    if hasattr(X, "indptr"):
-        columns, values = X.indices, X.data
+    if hasattr(model.estimator, "coef_"):
+        columns, parts, intercept = linear_contributions(model, X)
     else:
-        columns, values = np.flatnonzero(X[0]), X[0][X[0] != 0]
-    coef = np.atleast_2d(model.estimator.coef_)
-    parts = coef[:, columns].astype(np.float64) * values
-    intercept = np.asarray(model.estimator.intercept_, np.float64)
+        columns, parts, intercept = marginal_contributions(model, X, others)
     classes: list[Any] = [None] if model.regression else model.classes.tolist()
     if len(classes) == 2:
         parts, intercept = np.vstack([-parts, parts]), np.concatenate([-intercept, intercept])
@@ -138,6 +130,36 @@ def explain_row(model: Model, X: Any, names: FeatureNames) -> tuple[Any, float, 
         return float(scores[0, 0]), 1.0, reasons
     which = int(model.chosen(scores)[0])
     return classes[which], float(model.probabilities(scores)[0, which]), reasons
+
+
+Parts = tuple[Array, Array, Array]  # columns, outputs x columns, and outputs
+
+
+def linear_contributions(model: Model, X: Any) -> Parts:
+    """Return the non-zero columns of a row, each value times its weight, and the intercepts."""
+    if hasattr(X, "indptr"):
+        columns, values = X.indices, X.data
+    else:
+        columns, values = np.flatnonzero(X[0]), X[0][X[0] != 0]
+    coef = np.atleast_2d(model.estimator.coef_)
+    parts = coef[:, columns].astype(np.float64) * values
+    return columns, parts, np.asarray(model.estimator.intercept_, np.float64)
+
+
+def marginal_contributions(model: Model, X: Any, others: Any) -> Parts:
+    """Return how much each column of a row changes the scores of a model of non-linear features.
+
+    That is the score of the row less the mean of its scores with the column's values of other rows.
+    Such contributions do not add up to the score; the intercept is what remains.
+    """
+    dense, rows = (each.toarray() if hasattr(each, "toarray") else each for each in (X, others))
+    scores = model.scores(dense)[0]
+    parts = np.empty((len(scores), dense.shape[1]))
+    for column in range(dense.shape[1]):
+        changed = np.repeat(dense, len(rows), axis=0)
+        changed[:, column] = rows[:, column]
+        parts[:, column] = scores - model.scores(changed).mean(axis=0)
+    return np.arange(dense.shape[1]), parts, scores - parts.sum(axis=1)
 
 
 def _strongest(names: list[str], parts: Any) -> Iterator[tuple[str, float]]:

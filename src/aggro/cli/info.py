@@ -104,6 +104,8 @@ def strongest_words(model: Model, top: int) -> list[str]:
 
 def strongest_features(model: Model, reading: Reading, top: int) -> list[str]:
     """Return a line for each output with the features of the largest weights."""
+    if not hasattr(model.estimator, "coef_"):
+        return ["strongest features", "  no weights of columns: aggro explain shows those of a row"]
     coef = np.atleast_2d(model.estimator.coef_)
     outputs = ["target"] if model.regression else list(map(label_text, model.classes.tolist()))
     if len(outputs) == 2:

@@ -134,7 +134,7 @@ def new_text_model(args: argparse.Namespace, X: RawRows, y: Array) -> Model:
     columns = {
         **dict.fromkeys(X.texts, "text"),
         **dict.fromkeys(X.categories, "category"),
-        **dict.fromkeys(X.names, "number"),
+        **X.kinds,
     }
     params["columns"] = None if list(columns.values()) == ["text"] else columns
     estimator = (TextRegressor if regression else TextClassifier)(**params)

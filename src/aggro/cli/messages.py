@@ -10,7 +10,7 @@ import re
 from argparse import ArgumentParser
 
 from aggro.cli.options import options
-from aggro.io.errors import ReadingError
+from aggro.io.options import ReadingError
 
 READING = (
     *("format", "label", "weight", "text", "categorical", "columns", "labels", "hash_bits"),

@@ -12,7 +12,7 @@ import numpy as np
 
 from aggro.cli.reading import Reading
 from aggro.estimators import counters
-from aggro.io.hashing import MOST_NAMES
+from aggro.io.strings import MOST_NAMES
 from aggro.labels import chosen
 from aggro.learner import Array
 from aggro.persistence import ModelFileError, load, save

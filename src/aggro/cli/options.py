@@ -180,7 +180,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="column to read as a category even if it holds numbers; may be repeated",
     )
-    add("--columns", metavar="COLUMN,...", type=names, help="columns to learn from (default: all others)")
+    add(
+        "--columns",
+        metavar="COLUMN,...",
+        type=names,
+        help="columns to learn from (default: all others)",
+    )
     add("--no-header", action="store_true", help="the csv has no header: name its columns f0, f1")
     add("--missing-zero", action="store_true", help="treat missing values as zero")
     add(

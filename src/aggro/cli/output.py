@@ -15,7 +15,7 @@ from aggro.atomic import check_writable, replacing_text
 from aggro.cli.messages import ADVICE, explain_skipped_line
 from aggro.io import Reader
 from aggro.io.cache import path_for
-from aggro.io.errors import advise
+from aggro.io.options import advise
 from aggro.io.reader import initials_note
 from aggro.io.sources import STANDARD_INPUT, expand
 

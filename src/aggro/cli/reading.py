@@ -16,11 +16,11 @@ from aggro import _core
 from aggro.cli.output import listed
 from aggro.extras import optional
 from aggro.io import Reader, ReadingError, arrow, read
-from aggro.io.csv import header_of
-from aggro.io.errors import naming
-from aggro.io.hashing import by_column
-from aggro.io.options import MOST_FEATURES, Options
+from aggro.io.columns import numeric_names
+from aggro.io.options import MOST_FEATURES, Options, naming
 from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, blocks_of, expand, format_of, sampled
+from aggro.io.strings import by_column
+from aggro.io.text_tables import header_of
 from aggro.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # sources of the columns of X
@@ -264,7 +264,7 @@ class FeatureNames:
         self.reading = reading
         self.numbers: list[str] = []
         if reading.kinds is not None:
-            self.numbers = [name for name, kind in reading.kinds.items() if kind == "number"]
+            self.numbers = numeric_names(reading.kinds)
         elif reading.columns is not None and len(reading.columns) == width:
             self.numbers = list(reading.columns)  # all of them are numbers
         self.hashed = by_column(names, reading.hash_bits, len(self.numbers))

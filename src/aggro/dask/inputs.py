@@ -12,7 +12,7 @@ from dask.delayed import Delayed
 from scipy.sparse import csr_matrix
 
 from aggro.dask.texts import read_texts, table_of_texts
-from aggro.io.hashing import hash_names
+from aggro.io.strings import hash_names
 from aggro.merging.blocks import Block, Failed, joined
 
 BITS = 18  # columns that the names in dicts share, as a power of two

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from aggro.io.batch import RawRows, joined_rows
+from aggro.io.batch import joined_rows
 from aggro.merging.blocks import Block
 from aggro.text.table import Table, table_of, table_of_rows
 
@@ -33,19 +32,7 @@ def read_texts(path: str, options: dict[str, Any]) -> Block:
     batches = list(aggro.io.read(path, columns=kinds, **options).without_scipy().raw())
     if not batches:
         return Block(Table([], count=0), np.empty(0))
-    raw = _in_order(joined_rows([batch.X for batch in batches]), kinds)
+    raw = joined_rows([batch.X for batch in batches])
     y = np.concatenate([batch.y for batch in batches])
     votes = [batch.weights for batch in batches if batch.weights is not None]
     return Block(table_of_rows(raw), y, np.concatenate(votes) if votes else None)
-
-
-def _in_order(raw: RawRows, kinds: dict[str, str]) -> RawRows:
-    """Return the rows of a file with their columns in the order in which the model has them."""
-    names = tuple(name for name, kind in kinds.items() if kind == "number")
-    return replace(
-        raw,
-        numbers=raw.numbers[:, [raw.names.index(name) for name in names]],
-        names=names,
-        categories={name: raw.categories[name] for name in kinds if name in raw.categories},
-        texts={name: raw.texts[name] for name in kinds if name in raw.texts},
-    )

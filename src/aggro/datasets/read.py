@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from aggro.datasets.fetch import find, unpack
 from aggro.datasets.table import Source, files_of
 from aggro.io.batch import SparseRows
-from aggro.io.hashing import hash_names
+from aggro.io.strings import hash_names
 from aggro.io.svmlight import load_svmlight
 
 BITS = 18  # texts become rows of 2**18 columns

@@ -6,9 +6,9 @@
 """
 
 from aggro.io.batch import Batch
-from aggro.io.errors import BadLine, ReadingError
-from aggro.io.hashing import hash_names
+from aggro.io.options import BadLine, ReadingError
 from aggro.io.reader import Reader, read
+from aggro.io.strings import hash_names
 from aggro.io.svmlight import load_svmlight
 
 __all__ = ["BadLine", "Batch", "Reader", "ReadingError", "hash_names", "load_svmlight", "read"]

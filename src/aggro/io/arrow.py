@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from aggro.extras import optional
 from aggro.io.batch import Batch, Report
-from aggro.io.columns import Contents, Plan, check_names, requested_kinds
+from aggro.io.columns import Contents, Plan, check_names, contents_of, requested_kinds
 from aggro.io.encode import Encoder
-from aggro.io.errors import ReadingError
-from aggro.io.hashing import Buffers
-from aggro.io.options import Options
+from aggro.io.options import Options, ReadingError
 from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, open_bytes
-from aggro.io.strings import StringColumn, label_type
+from aggro.io.strings import Buffers, StringColumn, label_type
 
 DEFAULT_ROWS = 8192
 
@@ -136,33 +134,39 @@ def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, repor
         first = next(tables, None)
         if first is not None:
             rows = first.slice(0, options.batch_rows or DEFAULT_ROWS)
-            known = [name for name, each in empty.items() if each.type in ("number", "category")]
+            known = [name for name, each in empty.items() if each.type in KNOWN]
             empty |= {name: ArrowColumn(rows.column(name)).contents() for name in known}
         found.columns = requested_kinds(empty, options, path, found)
     plan = Plan.of(found.columns, options).for_table(schema.names, path)
     for name in plan.used:  # a column of another type may have the right name
-        if name in schema.names and kind_of(schema.field(name).type) not in ("number", "category"):
+        usable = KNOWN[:2] if name == plan.label else KNOWN
+        if name in schema.names and kind_of(schema.field(name).type) not in usable:
             raise ReadingError(
                 path,
                 f"column {name!r} is of type {schema.field(name).type}; "
-                "expected numbers or strings",
+                "expected numbers, strings or dates",
             )
     if plan.label is not None and found.labels is None:
         found.labels = label_type(_label_kind(schema.field(plan.label).type), options.labels)
     return plan
 
 
+KNOWN = ("number", "category", "date")
+
+
 def kind_of(kind: Any) -> str:
     """Return the kind of a column of an Arrow type, or the name of an unsupported type.
 
     >>> import pyarrow
-    >>> kind_of(pyarrow.int8()), kind_of(pyarrow.date32())
-    ('number', 'date32[day]')
+    >>> [kind_of(each) for each in (pyarrow.int8(), pyarrow.date32(), pyarrow.binary())]
+    ['number', 'date', 'binary']
     """
     types = optional("pyarrow", "Reading tables").types
     numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     if types.is_null(kind) or any(is_one(kind) for is_one in numbers):
         return "number"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date"
     return "category" if _is_string(kind) else str(kind)
 
 
@@ -174,7 +178,7 @@ def _is_string(kind: Any) -> bool:
 
 def _label_kind(kind: Any) -> str:
     types = optional("pyarrow", "Reading tables").types
-    if _is_string(kind):
+    if kind_of(kind) in ("category", "date"):
         return "text"
     if types.is_boolean(kind):
         return "bool"
@@ -187,17 +191,19 @@ class ArrowColumn:
     def __init__(self, column: Any) -> None:
         self.column = column
         self.pa = optional("pyarrow", "Reading tables")
+        self.kind = kind_of(column.type)
+        self.is_text = self.kind in ("category", "date")
 
     @cached_property
     def missing(self) -> NDArray[np.bool_]:
         """Which values are null, or NaN in a column of numbers."""
         null: NDArray[np.bool_] = self.column.is_null().to_numpy(zero_copy_only=False)
-        return null if _is_string(self.column.type) else null | np.isnan(self.values)
+        return null if self.is_text else null | np.isnan(self.values)
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """The numbers as floats; integers beyond 2**53 are rounded."""
-        if _is_string(self.column.type):
+        if self.is_text:
             return self._as_strings.values
         numbers = self.column.cast(self.pa.float64(), safe=False)
         return np.array(numbers.to_numpy(zero_copy_only=False), np.float64)
@@ -205,38 +211,33 @@ class ArrowColumn:
     @property
     def numeric(self) -> NDArray[np.bool_]:
         """Which values are numbers."""
-        return ~self.missing & (not _is_string(self.column.type))
+        return ~self.missing & (not self.is_text)
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
         """Which values say that a number is missing."""
-        return self._as_strings.gaps if _is_string(self.column.type) else self.missing
+        return self._as_strings.gaps if self.is_text else self.missing
 
     @property
     def malformed(self) -> NDArray[np.bool_]:
         """Which strings are neither a number nor a gap."""
-        if _is_string(self.column.type):
+        if self.is_text:
             return self._as_strings.malformed
         return np.zeros(len(self.column), bool)
 
     def contents(self) -> Contents:
         """Return the contents of the column."""
-        kind = kind_of(self.column.type)
-        if kind == "category":
-            return self._as_strings.contents(kind)
-        numbers = self.values[~self.missing] if kind == "number" else np.empty(0)
-        return Contents(numbers, [], kind)
-
-    @property
-    def label_kind(self) -> str | None:
-        """The type of the values as labels."""
-        return _label_kind(self.column.type)
+        if self.kind == "category" and contents_of(self._as_strings).kind == "date":
+            return contents_of(self._as_strings, "date")
+        if self.is_text:
+            return contents_of(self._as_strings, self.kind)
+        return Contents(self.values[~self.missing], [], self.kind)
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the values as labels, and which of them are invalid."""
         if kind == "text":
             return np.array(self._as_strings.tolist(), dtype=np.str_), self.missing
-        if _is_string(self.column.type):
+        if self.is_text:
             return self._as_strings.labels(kind)
         wrong = ~np.isfinite(self.values)
         if self.pa.types.is_decimal(self.column.type) or self.column.null_count:

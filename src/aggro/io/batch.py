@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.extras import optional
-from aggro.io.errors import BadLine
-from aggro.io.hashing import Buffers, Names
+from aggro.io.options import BadLine
+from aggro.io.strings import Buffers, Names
 
 
 class SparseRows:
@@ -142,13 +142,13 @@ Strings = dict[str, tuple[Buffers, NDArray[np.bool_]]]  # with the places of mis
 class RawRows:
     """Columns of numbers, categories and texts, of which ``rows`` selects some rows.
 
-    >>> rows = RawRows(np.ones((3, 1)), ("price",), {}, {}, np.arange(3))
+    >>> rows = RawRows(np.ones((3, 1)), {"price": "number"}, {}, {}, np.arange(3))
     >>> rows[1:].shape
     (2, 1)
     """
 
     numbers: NDArray[Any]
-    names: tuple[str, ...]  # of the columns of numbers
+    kinds: dict[str, str]  # of the columns behind the numbers: "number", "date" or "cycle"
     categories: Strings
     texts: Strings
     rows: NDArray[np.int64]
@@ -156,7 +156,7 @@ class RawRows:
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
-        columns = self.numbers.shape[1] + len(self.categories) + len(self.texts)
+        columns = len(self.kinds) + len(self.categories) + len(self.texts)
         return len(self.rows), columns
 
     @property
@@ -181,7 +181,7 @@ def joined_rows(parts: Sequence[RawRows]) -> RawRows:
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     return RawRows(
         np.concatenate([part.numbers for part in parts]),
-        parts[0].names,
+        parts[0].kinds,
         {name: _joined([part.categories[name] for part in parts]) for name in parts[0].categories},
         {name: _joined([part.texts[name] for part in parts]) for name in parts[0].texts},
         np.concatenate([part.rows + start for part, start in zip(parts, starts, strict=True)]),

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from aggro import _core
 from aggro.atomic import replacing
 from aggro.io.batch import Batch, Findings, Report, SparseRows
-from aggro.io.errors import BadLine, ReadingError
-from aggro.io.hashing import Names
-from aggro.io.options import Options
+from aggro.io.options import BadLine, Options, ReadingError
 from aggro.io.sources import CACHE_SUFFIX, PathLike
+from aggro.io.strings import Names
 
 ALIGNMENT = 64
 LENGTH = struct.Struct("<I")

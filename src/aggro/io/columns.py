@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import re
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,39 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.io.batch import Findings
-from aggro.io.errors import ReadingError
-from aggro.io.options import KINDS, Options
+from aggro.io.options import KINDS, Options, ReadingError
+from aggro.io.strings import (
+    BOOLEAN,
+    CYCLES,
+    DATE_PARTS,
+    TEXT,
+    WHOLE,
+    StringColumn,
+    date_numbers,
+    is_date,
+    is_gap,
+    is_number_like,
+)
 
 FEW = 0.1  # the largest share of other cells in a column of numbers
 ENOUGH = 50  # values needed to call a column a counter, a constant or an identifier
 ENOUGH_RISES = 20  # distinct values of a counter
-GAPS = frozenset(
-    ("", "?", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "none", "null", "nan", "na", "n/a")
-)
-# Numbers in notations for people: 1,000  1_000  12,5  1.234,5  $5  5 %
-_NUMBER_LIKE = re.compile(
-    r"[-+]?[$€£¥]?\s?[-+]?"
-    r"(\d{1,3}([,'_\u00a0\u202f]\d{3})+(\.\d+)?|\d+,\d+|\d{1,3}(\.\d{3})+,\d+|\d+(\.\d+)?)"
-    r"([eE][-+]?\d+)?\s?[%$€£¥]?"
-)
-
-
-def is_gap(text: str) -> bool:
-    """Return True if a cell says that a number is missing.
-
-    >>> is_gap("?"), is_gap(" - "), is_gap("0")
-    (True, True, False)
-    """
-    return text.strip().lower() in GAPS
-
-
-def is_number_like(text: str) -> bool:
-    """Return True if a cell is a number in a notation for people.
-
-    >>> [is_number_like(text) for text in ("1,000", "12,5", "5 %", "3a", "2020-01-01")]
-    [True, True, True, False, False]
-    """
-    return _NUMBER_LIKE.fullmatch(text.strip()) is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +46,9 @@ class Contents:
     texts: list[str]
     type: str | None = None
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
-        """The kind of the column: its type, else number if 90 % of its cells are numbers.
+        """The kind of the column: its type, else number or date if 90 % of its cells are such.
 
         Cells in a notation for people count as numbers, and gaps do not count.
         """
@@ -72,12 +56,15 @@ class Contents:
             return self.type
         if not self.texts:
             return "number"
-        likes, others = self._counts()
+        likes, others = self._counts
         numbers = len(self.numbers) + likes
+        if others and sum(map(is_date, self.texts)) >= (1 - FEW) * (numbers + others):
+            return "date"
         return "number" if numbers and others <= FEW * (numbers + others) else "category"
 
+    @functools.cached_property
     def _counts(self) -> tuple[int, int]:
-        """Return the counts of cells that look like numbers, and of other texts."""
+        """The counts of cells that look like numbers, and of other texts."""
         likes = sum(map(is_number_like, self.texts))
         return likes, len(self.texts) - likes - sum(map(is_gap, self.texts))
 
@@ -86,7 +73,7 @@ class Contents:
         """Whether most cells of a category are numbers."""
         if self.kind != "category":
             return False
-        likes, others = self._counts()
+        likes, others = self._counts
         numbers = len(self.numbers) + likes
         return numbers > others and numbers + others >= 1 / FEW
 
@@ -98,13 +85,21 @@ class Contents:
 
     @property
     def is_counter(self) -> bool:
-        """Whether the numbers only rise or only fall, as row numbers and times do."""
-        if self.kind != "number" or len(self.numbers) < ENOUGH:
+        """Whether the numbers or dates only rise or only fall, as row numbers and times do."""
+        values = self.numbers if self.kind == "number" else self._years
+        if len(values) < ENOUGH:
             return False
-        steps = np.diff(self.numbers)
+        steps = np.diff(values)
         if not (np.all(steps >= 0) or np.all(steps <= 0)):
             return False
         return int(np.count_nonzero(steps)) >= ENOUGH_RISES
+
+    @property
+    def _years(self) -> NDArray[np.float64]:
+        if self.kind != "date":
+            return np.empty(0)
+        years = date_numbers(self.texts)[:, 0]
+        return years[~np.isnan(years)]
 
     @property
     def is_constant(self) -> bool:
@@ -148,23 +143,43 @@ class Contents:
         return None
 
 
-def contents_of_cells(cells: Iterable[object]) -> Contents:
-    """Return the contents of the values of a JSON key.
+def contents_of(column: StringColumn, type: str | None = None) -> Contents:
+    """Return the contents of a column; ``type`` is its kind in the file's format."""
+    return Contents(column.values[column.numeric], column.texts, type)
 
-    >>> contents_of_cells([1, True, "x", None]).texts
-    ['x']
+
+def label_kind(column: StringColumn, type: str | None = None) -> str | None:
+    """Return the type of such labels: text, bool, int or float; None if there are none.
+
+    Whole numbers beyond 64 bits are names, since a float would make several of them one. A few
+    labels of another type do not count: they are errors.
     """
-    values = [cell for cell in cells if isinstance(cell, (str, bool, int, float))]
-    texts = [value for value in values if isinstance(value, str)]
-    numbers = np.array([_as_float(value) for value in values if not isinstance(value, str)])
-    return Contents(numbers, texts, "category" if texts and not len(numbers) else None)
+    present = column.kinds[~column.missing]
+    if len(present) == 0:
+        return None
+    if contents_of(column, type).kind != "number":
+        return "text"
+    present = present[present != TEXT]
+    if np.all(present == BOOLEAN):
+        return "bool"
+    if not np.all(present == WHOLE):
+        return "float"
+    return "text" if np.mean(column.beyond_64_bits()) > FEW else "int"
 
 
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
+def numeric_names(kinds: Mapping[str, str]) -> list[str]:
+    """Return the names of the columns of X that are not hashed: numbers, then parts of dates.
+
+    >>> numeric_names({"since": "cycle", "age": "number"})[:2]
+    ['age', 'since (year, sin)']
+    """
+
+    def those(kind: str) -> list[str]:
+        return [name for name, each in kinds.items() if each == kind]
+
+    parts = {"date": DATE_PARTS, "cycle": CYCLES}
+    dates = [f"{name} ({part})" for kind in parts for name in those(kind) for part in parts[kind]]
+    return those("number") + dates
 
 
 OTHERS = "*"  # with "hashed": all columns that are not named
@@ -181,6 +196,8 @@ class Plan:
     texts: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    cycles: tuple[str, ...] = ()
     is_open: bool = False  # other columns are hashed, and named ones may be absent
 
     @classmethod
@@ -191,23 +208,30 @@ class Plan:
             return tuple(n for n, k in kinds.items() if k == kind and (n, k) != (OTHERS, "hashed"))
 
         is_open = kinds.get(OTHERS) == "hashed"
-        numbers, categories, texts, hashed, ignored = map(those, KINDS)
-        ends = (options.label, options.weight)
-        return cls(*ends, numbers, categories, texts, hashed, ignored, is_open)
+        numbers, categories, texts, hashed, ignored, dates, cycles = map(those, KINDS)
+        ends, named = (options.label, options.weight), (numbers, categories, texts, hashed)
+        return cls(*ends, *named, ignored, dates, cycles, is_open)
 
     @property
     def is_hashed(self) -> bool:
         """Whether any column is hashed."""
         return bool(self.categories or self.texts or self.hashed or self.is_open)
 
+    @property
+    def numeric(self) -> int:
+        """The number of columns of X that are not hashed, which come first."""
+        parts = len(DATE_PARTS) * len(self.dates) + len(CYCLES) * len(self.cycles)
+        return len(self.numbers) + parts
+
     def width(self, options: Options) -> int:
-        """Return the number of columns of X: numbers first, then hashed columns."""
-        return len(self.numbers) + (options.n_hashed if self.is_hashed else 0)
+        """Return the number of columns of X."""
+        return self.numeric + (options.n_hashed if self.is_hashed else 0)
 
     @property
     def features(self) -> tuple[str, ...]:
         """All columns that are features."""
-        return self.numbers + self.categories + self.texts + self.hashed
+        one = self.numbers + self.categories + self.texts + self.hashed
+        return one + self.dates + self.cycles
 
     @property
     def used(self) -> list[str]:
@@ -222,10 +246,7 @@ class Plan:
         """
         present = list(present)
         needed = [self.label, self.weight] if self.is_open else self.used
-        absent = [name for name in needed if name is not None and name not in present]
-        if absent:
-            listed = ", ".join(map(repr, present))
-            raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
+        check_present(needed, present, path)
         if not self.is_open:
             return self
 
@@ -236,9 +257,20 @@ class Plan:
         return dataclasses.replace(
             self,
             categories=those(self.categories),
+            dates=those(self.dates),
+            cycles=those(self.cycles),
             texts=those(self.texts),
             hashed=those(self.hashed) + new,
         )
+
+
+def check_present(wanted: Iterable[str | None], present: Iterable[str], path: str) -> None:
+    """Raise if one of the columns is absent."""
+    known = list(present)
+    absent = [name for name in wanted if name is not None and name not in known]
+    if absent:
+        listed = ", ".join(map(repr, known))
+        raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
 
 
 def check_names(names: list[str], path: str) -> None:
@@ -257,18 +289,13 @@ def requested_kinds(
         chosen = [name for name in contents if name not in (options.label, options.weight)]
     named = (*chosen, *options.text, *options.categorical)
     wanted: list[Any] = [options.label, options.weight, *named]
-    absent = [name for name in wanted if name is not None and name not in contents]
-    if absent:
-        listed = ", ".join(map(repr, contents))
-        raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
-    kinds = with_requested(
-        {name: contents[name].kind for name in chosen}, contents, options, found
-    )
+    check_present(wanted, contents, path)
+    kinds = with_requested({name: contents[name].kind for name in chosen}, contents, options, found)
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise ReadingError(
                 path,
-                f"column {name!r} is of type {kind}; expected numbers or strings",
+                f"column {name!r} is of type {kind}; expected numbers, strings or dates",
                 "; leave it out by naming the others in {columns}",
             )
     return kinds
@@ -303,7 +330,9 @@ def with_requested(
     if len(useless) == len([name for name in kinds if name != OTHERS]):
         return kinds
     for name, reason in useless.items():
+        way = "only its cycles count" if kinds[name] == "date" else "it is omitted"
         found.notes.append(
-            f"column {name!r} {reason}; it is omitted; name it in {{columns}} to learn from it"
+            f"column {name!r} {reason}; {way}; name it in {{columns}} to learn from it"
         )
-    return {**kinds, **dict.fromkeys(useless, "ignored")}
+    kinds |= {name: "cycle" if kinds[name] == "date" else "ignored" for name in useless}
+    return kinds

@@ -1,20 +1,29 @@
-"""Columns to features: numbers as they are, categories and words of texts hashed."""
+"""Columns to features: numbers, parts of dates, and hashed categories and words of texts."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.io import hashing
 from aggro.io.batch import MOST_KEPT_PROBLEMS, Batch, RawRows, Report, Strings, from_entries
 from aggro.io.columns import Plan
-from aggro.io.errors import BadLine
-from aggro.io.hashing import Buffers, lowered
-from aggro.io.options import MOST_HASH_BITS, Options
-from aggro.io.strings import StringColumn, looks_like_texts
+from aggro.io.options import BadLine, Options
+from aggro.io.strings import (
+    DATE_PARTS,
+    MOST_HASH_BITS,
+    Buffers,
+    StringColumn,
+    count_words,
+    date_numbers,
+    hash_names,
+    hash_strings,
+    looks_like_texts,
+    lowered,
+)
 
 EXPECTED_LABELS = {
     "text": "a label",
@@ -28,7 +37,28 @@ NOT_A_NUMBER = (
     "; name the column in {categorical} if its values are names"
 )
 NAMES_ADVICE = " (class names need {labels=text})"
+NOT_A_DATE = (
+    "; expected a date such as 2024-01-31 or 2024-01-31 13:05; correct the cell"
+    "; {skip_bad=True} leaves out such rows"
+    "; name the column in {categorical} if its values are names"
+)
+TAKEN_AS_ZERO = "pass {missing=zero} to take a missing one as zero"
 Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # row, column, value
+
+
+@dataclasses.dataclass
+class NamedEntries:
+    """Values of columns that are hashed, by row and name."""
+
+    rows: list[int] = dataclasses.field(default_factory=list)
+    names: list[str] = dataclasses.field(default_factory=list)
+    values: list[float] = dataclasses.field(default_factory=list)
+
+    def add(self, row: int, values: Mapping[str, float]) -> None:
+        """Add the values of a row."""
+        self.rows += [row] * len(values)
+        self.names += values
+        self.values += values.values()
 
 
 class Column(Protocol):
@@ -53,10 +83,6 @@ class Column(Protocol):
     @property
     def malformed(self) -> NDArray[np.bool_]:
         """Which strings are neither a number nor a gap."""
-
-    @property
-    def label_kind(self) -> str | None:
-        """The type of the values as labels: text, bool, int or float."""
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the values as labels, and which of them are invalid."""
@@ -83,11 +109,12 @@ class Encoder:
         lines: NDArray[np.int64],
         others: Sequence[BadLine] = (),
         n_others: int = 0,
+        named: NamedEntries | None = None,
     ) -> Iterator[Batch]:
         """Yield the good rows; raise at the first bad one unless they are skipped.
 
         `lines` says where the rows stand in the file; `others` are the first of `n_others` bad
-        lines among them that did not even become rows.
+        lines among them that did not even become rows. `named` are further entries of the rows.
         """
         faults = _Faults(len(lines))
         numbers = self._numbers(columns, faults)
@@ -95,7 +122,7 @@ class Encoder:
         y = self._labels(columns, faults)
         self._require(columns, faults)
         good = ~faults.bad if self.options.skip_bad else np.cumsum(faults.bad) == 0
-        X = self._features(numbers, columns)
+        X = self._features(numbers, columns, named)
         if not good.all():
             X = X[good]
             y, weights = (None if each is None else each[good] for each in (y, weights))
@@ -122,10 +149,25 @@ class Encoder:
                 ~np.isfinite(matrix[:, place]) & ~malformed,
                 column,
                 name,
-                f"; expected a finite {self.options.dtype}; "
-                "pass {missing=zero} to take a missing one as zero",
+                f"; expected a finite {self.options.dtype}; {TAKEN_AS_ZERO}",
             )
-        return matrix
+        parts = [self._dates(name, columns, faults, 0) for name in self.plan.dates]
+        parts += [self._dates(name, columns, faults, 1) for name in self.plan.cycles]
+        return np.hstack([matrix, *parts]).astype(self.options.dtype) if parts else matrix
+
+    def _dates(
+        self, name: str, columns: Mapping[str, Column], faults: _Faults, first: int
+    ) -> NDArray[np.float64]:
+        """Return the numbers of a column of dates, from the first one that is used."""
+        if name not in columns:
+            return np.zeros((faults.n_rows, len(DATE_PARTS) - first))
+        column = columns[name]
+        numbers = date_numbers(StringColumn(*column.strings()).tolist())[:, first:]
+        wrong, gaps = np.isnan(numbers[:, -1]), column.gaps
+        faults.add(wrong & ~gaps, column, name, NOT_A_DATE)
+        if self.options.missing == "error":
+            faults.add(gaps, column, name, f"; expected a date; {TAKEN_AS_ZERO}")
+        return np.where(wrong[:, None], 0.0, numbers)
 
     def _weights(
         self, columns: Mapping[str, Column], faults: _Faults
@@ -163,7 +205,9 @@ class Encoder:
             advice = "; expected a value; pass {missing=zero} to do without"
             faults.add(missing, columns[name], name, advice)
 
-    def _features(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> Any:
+    def _features(
+        self, numbers: NDArray[Any], columns: Mapping[str, Column], named: NamedEntries | None
+    ) -> Any:
         if self.options.raw:
             return self._raw(numbers, columns)
         if not self.plan.is_hashed:
@@ -176,21 +220,31 @@ class Encoder:
             column = columns[name]
             parts.append(self._one_hot(name, column, ~(column.missing | column.numeric)))
             present = np.flatnonzero(column.numeric & np.isfinite(column.values))
-            key = hashing.hash_names([name], MOST_HASH_BITS)
-            self.report.names.add(key, [name].__getitem__)
-            place = self._hashed(key)
-            parts.append((present, place.repeat(len(present)), column.values[present]))
+            values = column.values[present]
+            parts.append((present, self._named([name]).repeat(len(present)), values))
+        if named is not None:
+            parts.append(
+                (np.array(named.rows, np.int64), self._named(named.names), np.array(named.values))
+            )
         rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         shape = (len(numbers), self.plan.width(self.options))
         with np.errstate(over="ignore"):  # in bad rows
             return from_entries(rows, places, values.astype(self.options.dtype), shape)
+
+    def _named(self, names: list[str]) -> NDArray[np.int64]:
+        """Return the columns of hashed names, which are kept."""
+        keys = hash_names(names, MOST_HASH_BITS)
+        self.report.names.add(keys, names.__getitem__)
+        return self._hashed(keys)
 
     def _raw(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> RawRows:
         def those(names: tuple[str, ...]) -> Strings:
             return {name: (columns[name].strings(), columns[name].missing) for name in names}
 
         categories, texts = those(self.plan.categories), those(self.plan.texts)
-        return RawRows(numbers, self.plan.numbers, categories, texts, np.arange(len(numbers)))
+        kinds = dict.fromkeys(self.plan.numbers, "number")
+        kinds |= dict.fromkeys(self.plan.dates, "date") | dict.fromkeys(self.plan.cycles, "cycle")
+        return RawRows(numbers, kinds, categories, texts, np.arange(len(numbers)))
 
     def _one_hot(
         self, name: str, column: Column, where: NDArray[np.bool_] | None = None
@@ -199,21 +253,21 @@ class Encoder:
         strings, found = column.strings(), self.report.found.text_like
         if name not in found:
             found[name] = looks_like_texts(strings)
-        keys = hashing.hash_strings(strings, f"{name}=", MOST_HASH_BITS)[rows]
+        keys = hash_strings(strings, f"{name}=", MOST_HASH_BITS)[rows]
         values = StringColumn(*strings)
         self.report.names.add(keys, lambda i: f"{name}={values.text(rows[i])}")
         return rows, self._hashed(keys), np.ones(len(rows))
 
     def _words(self, name: str, column: Column) -> Entries:
         words = lowered(column.strings())
-        indptr, indices, counts = hashing.count_words(words, f"{name}=", self.options.hash_bits)
+        indptr, indices, counts = count_words(words, f"{name}=", self.options.hash_bits)
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         there = ~column.missing[rows]  # "NA" is not a word
         return rows[there], self._hashed(indices[there]), counts[there]
 
     def _hashed(self, keys: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the columns of hashes, which may have more bits than needed."""
-        return (keys & (self.options.n_hashed - 1)).astype(np.int64) + len(self.plan.numbers)
+        return (keys & (self.options.n_hashed - 1)).astype(np.int64) + self.plan.numeric
 
     def _raise_or_count(
         self, faults: _Faults, lines: NDArray[np.int64], others: Sequence[BadLine], n_others: int

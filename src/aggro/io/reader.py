@@ -12,21 +12,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from aggro.io import arrow, csv, jsonl, svmlight
+from aggro.io import arrow, svmlight, text_tables
 from aggro.io import cache as cache_files
 from aggro.io.batch import Batch, Report
-from aggro.io.errors import BadLine, ReadingError, advise, naming
-from aggro.io.options import Format, Options, as_dtype, names
+from aggro.io.options import BadLine, Format, Options, ReadingError, advise, as_dtype, names, naming
 from aggro.io.sources import STANDARD_INPUT, PathLike, expand, format_of
 
 BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
     "svmlight": svmlight.batches,
     "vw": svmlight.batches,
-    "csv": csv.batches,
-    "tsv": csv.batches,
+    "csv": text_tables.csv_batches,
+    "tsv": text_tables.csv_batches,
     "parquet": arrow.batches,
     "arrow": arrow.batches,
-    "jsonl": jsonl.batches,
+    "jsonl": text_tables.json_batches,
 }
 
 
@@ -224,12 +223,13 @@ def read(
         Columns of a table or keys of JSON objects (inner ones are "outer.inner"); by default there
         is no label and no weight, and all other columns are features. Numbers and booleans are
         kept, a string becomes the hashed column "name=value". The hashed columns of X follow the
-        numbers; without any, X is dense (of JSON it is sparse). A column is one of numbers if at
+        numbers; without any, X is dense. A column is one of numbers if at
         least 90 % of its values in the first mebibyte are, not counting gaps such as "?" and "NA";
         other cells of the column are then bad. Cells such as 1,000 and 12,5 and 5 % count as
         mistyped numbers. A warning names categories most of whose values are numbers. The types of
-        Parquet and Arrow, and JSON keys with only strings, are kept. JSON keys that appear later
-        are hashed. The label cannot be a feature. A mapping gives the kind of each column:
+        Parquet and Arrow, and JSON keys with only strings, are kept. If the first JSON objects
+        all have the same keys, they are rows of a table, and other keys are ignored; otherwise keys
+        that appear later are hashed. The label cannot be a feature. A mapping gives the kind of each column:
         "number", "category", "text", "hashed" (a number in the column "name", a string in
         "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others. The ``columns`` of
         a reader are such a mapping.

@@ -13,8 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from aggro import _core
 from aggro.io.batch import Batch, Report, SparseRows
-from aggro.io.errors import BadLine, ReadingError, naming
-from aggro.io.options import UNLIMITED, Options, as_dtype
+from aggro.io.options import UNLIMITED, BadLine, Options, ReadingError, as_dtype, naming
 from aggro.io.sources import (
     Block,
     PathLike,

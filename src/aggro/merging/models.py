@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.checks import check_number
 from aggro.classes import Classes
-from aggro.io.hashing import MOST_NAMES
+from aggro.io.strings import MOST_NAMES
 from aggro.learner import Array
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical
@@ -22,7 +22,7 @@ from aggro.merging.parts import wider
 from aggro.merging.streams import merge_streams
 from aggro.persistence.record import KERNELS, TEXTS, Record, read_record
 from aggro.persistence.streams import STREAMS
-from aggro.selection.common import AnyLearner
+from aggro.selection.common import AnyLearner, features_of
 from aggro.settings import LOSSES, check_settings
 from aggro.variants import LINEAR
 
@@ -163,6 +163,11 @@ def _merge_linear(
     first = learned[0]
     if not known:
         return copy.deepcopy(first)
+    if any(features_of(each["_learner"]) != "linear" for each in known):
+        raise ValueError(
+            "Models of non-linear features cannot be merged, since each has a feature map of its "
+            "own; learn them with features='linear'."
+        )
     names = _feature_names(known)
     width = max(int(each["n_features_in_"]) for each in known) if names is None else len(names)
     classes = _all_classes(known)

@@ -14,6 +14,7 @@ import numpy as np
 from aggro.calibration.calibrator import Calibrator
 from aggro.checks import check_count, check_flag, threads_of
 from aggro.io.batch import RawRows
+from aggro.io.columns import numeric_names
 from aggro.learner import Array
 from aggro.selection.report import SelectionReport
 from aggro.settings import Settings, check_settings
@@ -103,7 +104,7 @@ class TextEstimator(Estimator, RiverProtocol):
             kinds,
             kinds_of.count("text"),
             "category" in kinds_of,
-            kinds_of.count("number"),
+            len(numeric_names(self.columns or {})),
             names,
             calibrator is not None,
         )

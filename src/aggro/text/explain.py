@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.io.batch import RawRows
+from aggro.io.columns import numeric_names
 from aggro.learner import Array
 from aggro.selection.selection import ModelSelection
 from aggro.text.encoder import columns_of, hashes_of, listed
@@ -82,10 +84,11 @@ class Explained:
             What to explain.
         """
         learner = self._fitted()  # type: ignore[attr-defined]  # of TextEstimator
-        table = self._table([text])  # type: ignore[attr-defined]
+        rows = text if isinstance(text, RawRows) else [text]
+        table = self._table(rows)  # type: ignore[attr-defined]
         selection, X = learner.selection, learner.encoded(table)
         names = _names_of(learner, table)
-        numbers = [name for name, kind in (self.columns or {}).items() if kind == "number"]
+        numbers = numeric_names(self.columns or {})
         sources = learner.encoder.sources
         names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
         weights = _weights(selection, X.indices)

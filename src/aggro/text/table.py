@@ -10,12 +10,11 @@ from urllib.parse import quote
 import numpy as np
 
 from aggro.io.batch import RawRows
-from aggro.io.hashing import Buffers
-from aggro.io.strings import StringColumn
+from aggro.io.strings import Buffers, StringColumn, date_numbers, is_gap
 from aggro.learner import Array
 from aggro.text.sources import Laid, Listed, Texts, texts_of
 
-KINDS = ("text", "category", "number")
+KINDS = ("text", "category", "number", "date", "cycle")
 LARGEST = 1e18  # of a number, whose square must be one, too
 
 
@@ -54,16 +53,15 @@ def check_columns(columns: Any) -> None:
     for name, kind in columns.items():
         if kind not in KINDS:
             raise ValueError(
-                f"columns={{{name!r}: {kind!r}}} is not valid; a column is 'text', 'category' or "
-                "'number'."
+                f"columns={{{name!r}: {kind!r}}} is not valid; a column is 'text', 'category', "
+                "'number', 'date', or 'cycle' for a date without its year."
             )
 
 
 def table_of(X: Any, columns: Mapping[str, str] | None) -> Table:
     """Return X as a table: texts alone, or the named columns of a frame or of dicts."""
     if columns is None:
-        texts = texts_of(X)
-        texts.check()
+        texts = _checked(X)
         return Table([texts], count=len(texts))
     names = {kind: [n for n, k in columns.items() if k == kind] for kind in KINDS}
     found = {name: _column(X, name) for name in columns}
@@ -71,6 +69,8 @@ def table_of(X: Any, columns: Mapping[str, str] | None) -> Table:
     documents = [_named(found[name], name) for name in names["text"]]
     categories = [_category(found[name], name) for name in names["category"]]
     numbers = [_number(found[name], name) for name in names["number"]]
+    numbers += [_dates(found[name], name) for name in names["date"]]
+    numbers += [_dates(found[name], name)[:, 1:] for name in names["cycle"]]
     return Table(
         documents,
         Listed([" ".join(row) for row in zip(*categories, strict=True)]) if categories else None,
@@ -94,56 +94,87 @@ def _column(X: Any, name: str) -> Any:
 
 
 def _named(column: Any, name: str) -> Texts:
+    """Return a column of texts; missing ones are empty."""
     try:
-        texts = texts_of(column)
-        texts.check()
-        return texts
+        return _checked(column)
     except ValueError as error:
+        values = _values(column)
+        if None in values:
+            return _named(["" if value is None else value for value in values], name)
         raise ValueError(f"column {name!r}: {error}") from error
+
+
+def _checked(column: Any) -> Texts:
+    texts = texts_of(column)
+    texts.check()
+    return texts
 
 
 def _category(column: Any, name: str) -> list[str]:
     """Return a word "name=value" for each value; missing values have no word."""
     prefix = quote(name, safe="")
-    values = column.tolist() if hasattr(column, "tolist") else list(column)
-    missing = [value is None or value != value for value in values]
     return [
-        "" if gone else f"{prefix}={quote(str(value), safe='')}"
-        for value, gone in zip(values, missing, strict=True)
+        "" if value is None else f"{prefix}={quote(str(value), safe='')}"
+        for value in _values(column)
     ]
 
 
-def _first_text(column: Any) -> tuple[int, str] | None:
-    """Return the row of the first string that is not a number, and the string.
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column, with None for missing ones."""
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    return [None if _is_missing(value) else value for value in values]
 
-    NumPy reads some strings as numbers that no reader of files does, such as "1_000".
-    """
-    if getattr(getattr(column, "dtype", None), "kind", None) in tuple("biuf"):
-        return None
-    texts = [(row, value) for row, value in enumerate(column) if isinstance(value, str)]
-    numeric = StringColumn.of([value for _, value in texts]).numeric
-    return next((each for each, good in zip(texts, numeric, strict=True) if not good), None)
+
+def _is_missing(value: Any) -> bool:
+    """Return True for None, NaN, and the missing values of pandas."""
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _number(column: Any, name: str) -> Array:
-    text = _first_text(column)
-    if text is not None:
-        raise ValueError(
-            f"column {name!r} must hold numbers, but row {text[0]} is {text[1]!r}; put a number "
-            f"there, leave the row out, or take the column as {{{name!r}: 'category'}}."
-        )
-    try:
-        numbers = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} must hold numbers: {error}.") from None
-    wrong = ~(np.abs(numbers) < LARGEST)
+    """Return numbers, with zero for missing ones.
+
+    Strings are read as in files: NumPy reads "1_000" as a number, too.
+    """
+    if getattr(getattr(column, "dtype", None), "kind", None) in tuple("biuf"):
+        numbers = np.array(column, np.float64)
+    else:
+        values = _values(column)
+        strings = StringColumn.of([each if isinstance(each, str) else "0" for each in values])
+        wrong = strings.malformed | np.isinf(strings.values)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"column {name!r} must hold numbers, but row {row} is {values[row]!r}; put a "
+                f"number there, leave the row out, or take the column as {{{name!r}: 'category'}}."
+            )
+        read = zip(values, strings.values.tolist(), strict=True)
+        try:
+            numbers = np.array(
+                [each if isinstance(value, str) else value for value, each in read], np.float64
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"column {name!r} must hold numbers: {error}.") from None
+    wrong = np.abs(numbers) >= LARGEST
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
             f"column {name!r}, row {row}: {numbers[row]} is no number below {LARGEST:g}; put a "
             "number there, or leave the row out."
         )
-    return numbers
+    return np.where(np.isnan(numbers), 0.0, numbers)
+
+
+def _dates(column: Any, name: str) -> Array:
+    """Return the numbers of dates, with zeros for missing ones."""
+    values = _values(column)
+    numbers = date_numbers(["" if each is None else str(each) for each in values])
+    for row in np.flatnonzero(np.isnan(numbers[:, 0])).tolist():
+        if values[row] is not None and not is_gap(str(values[row])):
+            raise ValueError(
+                f"column {name!r} must hold dates, but row {row} is {values[row]!r}; give dates "
+                f"such as 2024-01-31, or take the column as {{{name!r}: 'category'}}."
+            )
+    return np.where(np.isnan(numbers), 0.0, numbers)
 
 
 # -- rows of files -------------------------------------------------------------------------------
