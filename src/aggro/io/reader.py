@@ -229,10 +229,11 @@ def read(
         mistyped numbers. A warning names categories most of whose values are numbers. The types of
         Parquet and Arrow, and JSON keys with only strings, are kept. If the first JSON objects
         all have the same keys, they are rows of a table, and other keys are ignored; otherwise keys
-        that appear later are hashed. The label cannot be a feature. A mapping gives the kind of each column:
-        "number", "category", "text", "hashed" (a number in the column "name", a string in
-        "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others. The ``columns`` of
-        a reader are such a mapping.
+        that appear later are hashed. Dates become seven numbers: years since 2000, and sines and
+        cosines of year, week and day. The label cannot be a feature. A mapping gives the kind of
+        each column: "number", "category", "text", "date", "cycle" (a date without its years),
+        "hashed" (a number in the column "name", a string in "name=value") or "ignored";
+        ``{"*": "hashed"}`` stands for all others. The ``columns`` of a reader are such a mapping.
     text
         Columns of texts: their words, in lower case, are counted in columns "name=word".
     categorical

@@ -199,11 +199,7 @@ COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 def compressor_of(path: str) -> Callable[[IO[bytes]], Any] | None:
-    """Return the compressor of a file by its name; None if the name has no such ending.
-
-    >>> compressor_of("data.svm") is None, compressor_of("data.svm.gz") is None
-    (True, False)
-    """
+    """Return the compressor of a file by its name; None if the name has no such ending."""
     suffix = Path(path).suffix.lower()
     if suffix == ".zst":
         zstandard("Writing")  # a missing package is reported before any work
@@ -337,11 +333,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # which some programs write before UTF-8
 
 
 class Block(NamedTuple):
-    """Whole lines; only the last block of a file may end without a line end.
-
-    >>> Block(memoryview(b"1 1:2"), is_last=True, after_long_line=False).is_last
-    True
-    """
+    """Whole lines; only the last block of a file may end without a line end."""
 
     data: memoryview
     is_last: bool
@@ -423,11 +415,7 @@ def sampled(blocks: Iterator[Block], size: int = SAMPLE_BYTES) -> tuple[Sample, 
 
 
 def long_line(limit: int) -> tuple[str, str]:
-    """Return the message and the advice for a line that is too long.
-
-    >>> long_line(10)
-    ('longer than 10 bytes', '; raise {longest_line} if this is a text file')
-    """
+    """Return the message and the advice for a line that is too long."""
     return f"longer than {limit} bytes", "; raise {longest_line} if this is a text file"
 
 

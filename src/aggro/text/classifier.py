@@ -46,8 +46,9 @@ class TextClassifier(Explained, TextEstimator):
 binary, min_df, max_df
         As in ``aggro.text.HashingVectorizer``.
     columns : mapping, optional
-        Kind of each column of a frame, or key of dicts: "text", "category" or "number". By default
-        X is a sequence of texts.
+        Kind of each column of a frame, or key of dicts: "text", "category", "number", "date", or
+        "cycle" for a date without its years. Missing values count as nothing. By default X is a
+        sequence of texts.
     max_iter : int, default=1
         Passes of ``fit`` over the texts. Selection ends with the first.
     shuffle : bool, default=True
