@@ -79,5 +79,8 @@ def known_by(stream):
         (each.all_settings, [array.tobytes() for array in each.state().values()])
         for each in learners
     ]
-    drift = known.learner.drift if hasattr(known, "learner") else None
-    return names, classes, values, states, drift, stream.examples
+    selection = ()
+    if hasattr(known, "learner"):
+        best = known.learner
+        selection = (best.drift, best.left, best.counted, best.margin_unit, known.width)
+    return names, classes, values, states, selection, stream.examples

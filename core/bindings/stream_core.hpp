@@ -101,10 +101,14 @@ class Stream {
         if (!known_.selects()) return all_or_nothing(false, [&] { known_.learn_waiting(); });
         if (known_.waiting.size() == 0) return;
         const std::int64_t before = examples();
+        const nb::object selection = known_.selection;
         try {
             learn_rows(self, {});
         } catch (...) {
-            if (examples() != before) known_.waiting = {};
+            if (examples() != before)
+                known_.waiting = {};
+            else
+                known_.selection = selection;
             throw;
         }
         known_.waiting = {};

@@ -63,6 +63,53 @@ def test_a_stream_is_whole_wherever_it_is_interrupted(name):
     assert lines > 3
 
 
+@pytest.mark.parametrize("options", [{}, {"batch_size": 2}])
+def test_interrupted_example_with_new_features_removes_the_same_candidates(options, tmp_path):
+    """The check of candidates that do not suit the features is made before the next example."""
+    first, second, *later = examples_of_a_stream(9)
+    wide = {f"new{j}": 1.0 for j in range(200)}, "b"
+    begun, removed = aggro.StreamClassifier(**options), 0
+    begun.learn_one(*first)
+    begun.learn_one(*second)
+    if options:
+        begun.learn_one(*second)
+    for line in itertools.count(0, 17):
+        stream, twin = copy.deepcopy(begun), copy.deepcopy(begun)
+        before = stream._taken
+        try:
+            with stopping_at_line(line):
+                stream.learn_one(*wide)
+        except Stop:
+            pass
+        else:
+            break
+        if stream._taken == before:
+            stream.learn_one(*wide)
+        stream = through_a_file(stream, tmp_path)
+        twin.learn_one(*wide)
+        for example in later:
+            stream.learn_one(*example)
+            twin.learn_one(*example)
+        assert known_by(stream) == known_by(twin), line
+        removed = len(stream._selection.learner.left)
+    assert removed
+
+
+def test_rejected_example_with_new_features_does_not_hide_them_from_the_check():
+    """Candidates that do not suit the features are removed also if the first such row fails."""
+    wide = {f"new{j}": 1.0 for j in range(200)}
+    stream, twin = aggro.StreamRegressor(), aggro.StreamRegressor()
+    for each in (stream, twin):
+        each.learn_one({"a": 1.0, "b": 2.0}, 3.0)
+    with pytest.raises(ValueError, match="cannot be learned"):
+        stream.learn_one({**wide, "new7": 1e300}, 1e300)
+    for each in (stream, twin):
+        each.learn_one(wide, 1.0)
+        each.learn_one({"b": 1.0}, 2.0)
+    assert known_by(stream) == known_by(twin)
+    assert {each["scale"] for each in stream.candidates_} == {"none", "online"}
+
+
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_handler_may_predict_amid_a_stream(name):
     make, count = STREAMS[name]

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from aggro.classes import in_order
-from aggro.learner import Array, Learner
+from aggro.learner import Array
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import join_calibrators
 from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import wider
 from aggro.selection.common import AnyLearner
+from aggro.selection.selection import ModelSelection
 from aggro.stream.selecting import StreamSelection
 
 
@@ -109,7 +110,11 @@ def _stream_of(
         order = _recency(names, pieces)
     arrays = {**pieces[0][3], "recency": order}
     arrays["ignored"] = np.array(sorted(ignored), np.int32)
-    model = learner if isinstance(learner, Learner) else StreamSelection(learner)
+    model: AnyLearner | StreamSelection = learner
+    if isinstance(learner, ModelSelection):
+        entries = max(known.entries for _, _, known, _ in pieces)
+        width = first._buckets or len(names)
+        model = StreamSelection(learner, None, entries, width, width)
     merged._restore([] if first._buckets else names, classes, model, arrays)
     if getattr(first, "probability", False):
         _merge_records(merged, streams, start, classes)

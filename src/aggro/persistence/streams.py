@@ -22,6 +22,7 @@ from aggro.stream.selecting import StreamSelection
 from aggro.variants import losses_of
 
 NOT_SETTINGS = ("algorithm", "C", "max_features", "overflow", "random_state", "probability")
+COLUMNS = ("entries", "width", "checked")  # sizes that a stream selection knows
 STREAMS = ("StreamClassifier", "StreamRegressor")
 ARRAYS = {
     "waiting_values": Field(np.float64, (None,)),
@@ -48,7 +49,7 @@ def stream_record(model: Any) -> Record:
     ignored[arrays["ignored"]] = 1
     attributes["waiting"] = {**arrays, "ignored": ignored}
     if isinstance(known, StreamSelection):
-        columns = {"counters": known.counters, "entries": known.entries, "width": known.width}
+        columns = {name: getattr(known, name) for name in ("counters", *COLUMNS)}
         attributes |= {"_learner": known.learner, "columns": columns}
     else:
         attributes["_learner"] = known
@@ -107,7 +108,7 @@ def _check_learner(record: Record, names: list[Any], classes: list[Any], learner
 
 
 def _selection_of(learner: ModelSelection, columns: dict[str, Any]) -> StreamSelection:
-    known, sizes = columns["counters"], (columns["entries"], columns["width"])
+    known, sizes = columns["counters"], [columns[name] for name in COLUMNS]
     fits = known is None or counters.fit(known, learner.features)
     if not fits or any(type(size) is not int or size < 0 for size in sizes):
         raise ModelFileError("what is known of its columns does not fit together")

@@ -64,13 +64,17 @@ class StreamSelection:
     entries : int
         Features of the first example, which tells whether the stream is sparse.
     width : int
-        Columns that ``counters`` know of.
+        Columns of the rows that were learned.
+    checked : int
+        Columns up to which the candidates are known to suit the stream. It is below ``width`` after
+        an interrupt between learning and the check.
     """
 
     learner: ModelSelection
     counters: counters.Counters | None = None
     entries: int = 0
     width: int = 0
+    checked: int = 1
 
     @staticmethod
     def begin(settings: Settings, buckets: int, seed: int) -> StreamSelection:
@@ -78,7 +82,8 @@ class StreamSelection:
         learner = ModelSelection(settings, buckets or 1, 1, seed=seed)
         sought = settings.scale == "auto" and settings.task != "regression"
         blank = SparseRows(np.empty(0), np.empty(0, np.int32), np.zeros(2, np.int64), (1, 0))
-        return StreamSelection(learner, counters.begin(blank) if sought else None, 0, buckets)
+        known = counters.begin(blank) if sought else None
+        return StreamSelection(learner, known, 0, buckets, buckets or 1)
 
     @property
     def examples(self) -> int:
@@ -94,24 +99,26 @@ class StreamSelection:
     def after(self, X: SparseRows) -> tuple[StreamSelection, SparseRows]:
         """Return what is known of the columns after some rows, and the rows as they are learned."""
         new = self if self.examples else replace(self, entries=int(X.indptr[1]))
+        new = new if X.shape[1] == self.width else replace(new, width=X.shape[1])
         known = self.counters
         if known is None or known["rows"] >= counters.ROWS:
             return new, X
         if not self.examples and self.width:  # names are hashed: all columns are there
             known = counters.begin(X)
         known, X = counters.follow(counters.widened(known, X.shape[1], self.width), X, None)
-        return replace(new, counters=known, width=X.shape[1]), X
+        return replace(new, counters=known), X
 
-    def fit_width(self, before: int) -> None:
+    def fit_width(self) -> StreamSelection:
         """Remove candidates that do not suit the features that there are by now."""
         learner = self.learner
-        if learner.settings.scale == "auto" and FILLED * self.entries < learner.features:
+        if learner.settings.scale == "auto" and FILLED * self.entries < self.width:
             centred = [each for each in learner.learners if each.settings.scale == "standard"]
             others = [each for each in learner.learners if each not in centred]
             if centred and others:
                 learner.remove(others, centred)
-        if learner.features // GROWN > before // GROWN:
+        if self.width // GROWN > self.checked // GROWN:
             learner.fit_into_memory()
+        return replace(self, checked=self.width)
 
 
 class SelectingStream(_core.Stream):
@@ -139,18 +146,18 @@ class SelectingStream(_core.Stream):
         replaced: list[int],
     ) -> None:
         """Learn rows; the slots of ``replaced`` get new features. The core undoes what is left."""
+        self._fit_width()  # the last check may have been interrupted
         selection = self._selection
         assert selection is not None
-        learner, before = selection.learner, selection.learner.features
-        needed = int(slots.max()) + 1 if len(slots) else 1
-        width = max(before, needed)
-        if selection.counters is not None or not learner.examples:
-            X = SparseRows(data, slots, starts, (len(starts) - 1, max(selection.width, needed)))
-            selection, X = selection.after(X)
-            if selection is not self._selection:
-                self._warn_of_counters(selection)
-                self._selection, data = selection, X.data
-        if width > before:
+        learner, needed = selection.learner, int(slots.max()) + 1 if len(slots) else 1
+        X = SparseRows(data, slots, starts, (len(starts) - 1, max(selection.width, needed)))
+        known, X = selection.after(X)
+        if known is not selection:
+            if known.counters is not selection.counters:
+                self._warn_of_counters(known)
+            self._selection, data = known, X.data
+        width = max(learner.features, needed)
+        if width > learner.features:
             try:
                 grow_features(learner, width)
             except BaseException:  # an interrupt: candidates are of one width
@@ -172,8 +179,14 @@ class SelectingStream(_core.Stream):
         except ValueError as error:
             reason = re.sub(r"^row \d+: ", "", str(error))
             raise ValueError(f"this example cannot be learned: {reason}") from None
-        if width > before:
-            selection.fit_width(before)
+        self._fit_width()
+
+    def _fit_width(self) -> None:
+        """Remove candidates that do not suit the features, if features were added."""
+        selection = self._selection
+        assert selection is not None
+        if selection.width > selection.checked:
+            self._selection = selection.fit_width()
 
     def _warn_of_counters(self, selection: StreamSelection) -> None:
         if slots := selection.ignored:
