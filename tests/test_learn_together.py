@@ -109,7 +109,7 @@ def test_input_invalid_for_one_model_is_learned_by_none():
         with pytest.raises(error, match=message):
             train_all([fits, other], X, y)
     assert fits.examples == 0
-    with pytest.raises(IndexError, match="order names a row"):
+    with pytest.raises(IndexError, match="order contains the index of a row"):
         train_all([fits], X, y, order=np.array([400]))
     with pytest.raises(TypeError):
         train_all([fits, *learners_of(30, [{}], dtype=np.float32)], X, y)

@@ -1,4 +1,4 @@
-// NumPy arrays in and out of the core.
+// Conversion of NumPy arrays.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -30,21 +30,21 @@ inline bool is_wide(const AnyArray& a) {
     throw nb::type_error("expected an array of int32 or int64");
 }
 
-/// Mistakes, recent mistakes, recent loss and recent examples of each model; the recent ones count
-/// in examples of equal weight.
+/// Mistakes, recent mistakes, recent loss and recent examples of each model, in examples of equal
+/// weight.
 using Records = std::vector<std::tuple<double, double, double, double>>;
 inline Records list_of(const Record& r) {
     Records out;
     const double unit = r.unit_of_weight();
     for (std::size_t i = 0; i < r.mistakes.size(); ++i) {
-        const std::size_t predicts = i * r.rivals + best_rival(r, i);
+        const std::size_t predicts = i * r.predictors + best_predictor(r, i);
         out.emplace_back(r.mistakes[i], r.recent_mistakes[predicts] / unit,
                          r.recent_loss[predicts] / unit, r.recent_weight / unit);
     }
     return out;
 }
 
-/// Rows of a dense matrix (shape n x d), without copying.
+/// Return a view of a dense matrix (shape n x d).
 inline Matrix dense_matrix(const AnyArray& x) {
     if (x.ndim() != 2) throw nb::value_error("expected a matrix with two dimensions");
     Matrix m;
@@ -55,7 +55,7 @@ inline Matrix dense_matrix(const AnyArray& x) {
     return m;
 }
 
-/// Rows of a CSR matrix, without copying. The pointers are checked here, the indices row by row.
+/// Return a view of a CSR matrix. The pointers are checked here, the indices row by row.
 inline Matrix sparse_matrix(const AnyArray& data, const AnyArray& indices, const AnyArray& starts,
                             std::size_t features) {
     if (starts.ndim() != 1 || starts.size() < 1)
@@ -65,7 +65,7 @@ inline Matrix sparse_matrix(const AnyArray& data, const AnyArray& indices, const
     m.features = features;
     m.values = data.data();
     m.doubles = is_double(data);
-    static const std::int64_t nowhere = 0;  // a matrix without entries has no indices to point to
+    static const std::int64_t nowhere = 0;  // address for a matrix without entries
     m.indices = indices.size() > 0 ? indices.data() : &nowhere;
     m.wide_indices = is_wide(indices);
     m.starts = starts.data();
@@ -79,7 +79,7 @@ inline Matrix sparse_matrix(const AnyArray& data, const AnyArray& indices, const
     return m;
 }
 
-/// The rows of a NumPy or CSR matrix, kept alive while they are read.
+/// The rows of a NumPy or CSR matrix, with references that keep the arrays alive.
 struct Rows {
     Matrix matrix;
     std::vector<AnyArray> kept;
@@ -90,7 +90,7 @@ struct Rows {
         : matrix(sparse_matrix(data, indices, starts, features)), kept{data, indices, starts} {}
 };
 
-/// A new array that owns the vector it was given.
+/// Return an array that owns the vector.
 template <class T>
 inline nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values,
                                           std::initializer_list<std::size_t> shape) {

@@ -1,5 +1,5 @@
-// Documents of Python for the vectoriser: lists of strings, or strings as Arrow lays them out. They
-// are taken in blocks of about a mebibyte.
+// Documents from Python for the vectoriser: lists of strings, or Arrow arrays of strings. They are
+// read in blocks of about a mebibyte.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -21,7 +21,7 @@ template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
-constexpr std::size_t longest = std::size_t{1} << 31;  // of one document, in bytes
+constexpr std::size_t longest = std::size_t{1} << 31;  // of a document, in bytes
 
 template <class T>
 nb::object give(std::vector<T> values) {
@@ -34,7 +34,7 @@ nb::object give(std::vector<T> values) {
     throw nb::value_error(("document " + std::to_string(row) + " " + why).c_str());
 }
 
-/// Tells the core about all characters, the first time that a document needs it.
+/// Load the properties of all characters, the first time that a document needs them.
 inline void need_letters(std::string_view text) {
     if (!letters().known() && !is_ascii(text))
         nb::module_::import_("aggro.text.alphabet").attr("load")();
@@ -59,10 +59,10 @@ inline void check_text(std::string_view text, std::size_t row) {
     if (text.size() >= longest) reject(row, "has more than 2 GiB; cut it");
 }
 
-/// Python's strings; all are checked before the first is read.
-class Listed {
+/// A list of Python strings; all are checked before the first is read.
+class StringList {
   public:
-    Listed(nb::list documents, nb::object prepare)
+    StringList(nb::list documents, nb::object prepare)
         : documents_(std::move(documents)), prepare_(std::move(prepare)) {
         for (std::size_t i = 0; i < count(); ++i) {
             const nb::handle each = documents_[i];
@@ -75,7 +75,7 @@ class Listed {
 
     std::size_t count() const { return documents_.size(); }
 
-    /// The documents from `next` on, at least one, until there is enough for a block.
+    /// Return the documents from `next` on, at least one, up to the size of a block.
     std::vector<Document> block(std::size_t& next) {
         held_.clear();
         std::vector<Document> found;
@@ -99,8 +99,8 @@ class Listed {
     }
 
   private:
-    /// The bytes of a document, which live as long as the block. Python keeps the UTF-8 of a string
-    /// with it, and that of ASCII is the string itself: nothing is copied.
+    /// Return the bytes of a document, valid as long as the block. Python caches the UTF-8 of a
+    /// string, and an ASCII string is stored as such, so nothing is copied.
     std::string_view hold(const nb::object& document, bool bytes) {
         held_.push_back(document);
         if (bytes) return view_of(document);
@@ -122,12 +122,12 @@ class Listed {
     std::vector<nb::object> held_;
 };
 
-/// Strings as Arrow lays them out.
+/// Strings in Arrow's layout.
 template <class Offset>
-class Laid {
+class ArrowStrings {
   public:
-    /// `any`: bytes that need not be UTF-8.
-    Laid(Bytes bytes, Input<Offset> offsets, bool any = false)
+    /// `any`: the bytes need not be UTF-8.
+    ArrowStrings(Bytes bytes, Input<Offset> offsets, bool any = false)
         : bytes_(std::move(bytes)), offsets_(std::move(offsets)) {
         for (std::size_t i = 0; i < count(); ++i) {
             const auto begin = offsets_(i), end = offsets_(i + 1);

@@ -1,4 +1,4 @@
-// The feature map and its state for Python.
+// Python bindings of the feature map and its state.
 #include "feature_map.hpp"
 
 #include <nanobind/nanobind.h>
@@ -54,7 +54,7 @@ void require(bool fits, const char* what) {
         throw nb::value_error((std::string(what) + " of the feature map do not fit").c_str());
 }
 
-/// Reads and checks the empirical distributions of the columns.
+/// Read and check the empirical distributions of the columns.
 Columns::Ranks ranks_of(const nb::dict& state, std::size_t columns) {
     Columns::Ranks ranks{vector_of<std::int64_t>(state, "rank_start"),
                          vector_of<double>(state, "rank_values"),
@@ -76,7 +76,7 @@ Columns::Ranks ranks_of(const nb::dict& state, std::size_t columns) {
     return ranks;
 }
 
-/// Reads and checks the moments of the columns.
+/// Read and check the moments of the columns.
 void load_moments(Columns& known, const nb::dict& state, std::size_t count) {
     const auto rows = vector_of<std::int64_t>(state, "rows");
     require(rows.size() == 1 && rows[0] >= 0, "the rows");
@@ -109,7 +109,7 @@ void load_state(FeatureMapCore& self, const nb::dict& state) {
     self.become(std::move(map));
 }
 
-/// The values of rows in another order, as an array that owns them.
+/// Return the values of rows in another order, as an array that owns them.
 template <class T>
 AnyArray gathered(std::vector<T> values, std::initializer_list<std::size_t> shape) {
     return nb::cast<AnyArray>(nb::cast(to_numpy(std::move(values), shape)));
@@ -146,13 +146,13 @@ Rows take_sparse(const Matrix& x, const Integers& order) {
                 gathered(std::move(starts), {count}), x.features);
 }
 
-/// Some of the rows, in an order: in place where these are dense neighbours, else copied.
+/// Return some rows in a given order: a view if they are contiguous dense rows, else a copy.
 Rows take_rows(const Rows& rows, const Integers& order) {
     const Matrix& x = rows.matrix;
     bool neighbours = !x.sparse();
     for (std::size_t i = 0; i < order.size(); ++i) {
         if (order(i) < 0 || static_cast<std::size_t>(order(i)) >= x.rows)
-            throw std::out_of_range("order names a row that is not there");
+            throw std::out_of_range("order contains the index of a row that does not exist");
         neighbours &= order(i) == order(0) + static_cast<std::int64_t>(i);
     }
     if (neighbours && order.size() > 0) {
@@ -177,7 +177,8 @@ void bind_feature_map(nb::module_& m) {
     using Layouts = std::vector<std::size_t>;
     using Pickled = std::tuple<std::vector<FeatureMap::Sizes>, std::uint64_t, nb::dict>;
     m.def("take_rows", &take_rows, "rows"_a, "order"_a,
-          "Some of the rows, in an order: in place where they are dense neighbours, else copied.");
+          "Return some rows in a given order: a view if they are contiguous dense rows, else a "
+          "copy.");
     nb::class_<FeatureMapCore>(m, "FeatureMap", "Non-linear features of numeric columns.")
         .def(
             "__init__",
@@ -205,8 +206,9 @@ void bind_feature_map(nb::module_& m) {
             },
             "rows"_a, "layouts"_a, "learn"_a = false, "order"_a = nb::none(),
             "weights"_a = nb::none(), "single"_a = false,
-            "The features of rows in some layouts, each a matrix, or the data, indices, indptr and "
-            "width of a sparse one. With learn, each row counts first, unless its weight is zero.")
+            "Return the features of rows in some layouts, each as a matrix, or as data, indices, "
+            "indptr and width of a sparse one. With learn, rows of positive weight update the "
+            "statistics first.")
         .def(
             "grow",
             [](FeatureMapCore& self, std::size_t columns) {
@@ -214,16 +216,16 @@ void bind_feature_map(nb::module_& m) {
                 map.grow(columns);
                 self.become(std::move(map));
             },
-            "columns"_a, "Make room for this number of columns; new ones were zero so far.")
+            "columns"_a, "Add columns up to this number; their values were zero so far.")
         .def(
             "copy", [](FeatureMapCore& self) { return new FeatureMapCore(self.copy()); },
-            nb::rv_policy::take_ownership, "An independent copy; it costs little.")
+            nb::rv_policy::take_ownership, "Return an independent copy, which is cheap.")
         .def(
             "only",
             [](FeatureMapCore& self, std::size_t layout) {
                 return new FeatureMapCore(self.copy().only(layout));
             },
-            "layout"_a, nb::rv_policy::take_ownership, "A copy with one of the layouts.")
+            "layout"_a, nb::rv_policy::take_ownership, "Return a copy with one of the layouts.")
         .def("__getstate__",
              [](FeatureMapCore& self) {
                  const FeatureMap map = self.copy();
@@ -234,7 +236,7 @@ void bind_feature_map(nb::module_& m) {
                  new (&self) FeatureMapCore(FeatureMap(std::get<0>(kept), std::get<1>(kept)));
                  load_state(self, std::get<2>(kept));
              })
-        .def("state", &state_of, "All that was learned, as arrays by name.")
+        .def("state", &state_of, "Return the learned statistics as arrays by name.")
         .def("load_state", &load_state, "state"_a,
-             "Put back what state() gave; if something does not fit, nothing is changed.");
+             "Restore what state() returned; if something does not fit, nothing changes.");
 }

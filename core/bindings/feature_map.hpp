@@ -1,4 +1,4 @@
-// A feature map as Python sees it: behind its guard, all or nothing.
+// Python's feature map: locked, with all-or-nothing updates.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -15,7 +15,7 @@
 
 namespace aggro {
 
-/// A feature map, and blocks of rows that it maps or learns.
+/// A feature map, which maps and learns blocks of rows.
 class FeatureMapCore {
   public:
     explicit FeatureMapCore(FeatureMap map) : map_(std::move(map)) {}
@@ -27,8 +27,8 @@ class FeatureMapCore {
         guard_.write([&] { map_ = std::move(map); });
     }
 
-    /// Maps these rows in this order to some of the layouts; with `learn`, each row of positive
-    /// weight counts first.
+    /// Map these rows in this order to some of the layouts; with `learn`, first update the
+    /// statistics with each row of positive weight.
     template <class T>
     nb::list rows(const Rows& rows, const std::vector<std::size_t>& layouts, bool learn,
                   const std::optional<Column<std::int64_t>>& order,
@@ -57,7 +57,7 @@ class FeatureMapCore {
     }
 
   private:
-    /// Which rows are mapped, and which of them count.
+    /// The rows to map, and which of them to learn.
     struct Selection {
         std::size_t count;
         const std::int64_t* order = nullptr;
@@ -74,7 +74,8 @@ class FeatureMapCore {
             order = rows->data();
             for (std::size_t i = 0; i < count; ++i)
                 if (order[i] < 0 || static_cast<std::size_t>(order[i]) >= x.rows)
-                    throw std::out_of_range("order names a row that is not there");
+                    throw std::out_of_range(
+                        "order contains the index of a row that does not exist");
         }
 
         std::size_t row(std::size_t i) const {
@@ -90,7 +91,7 @@ class FeatureMapCore {
         RowMapper mapper;
         std::vector<T> values;
         std::vector<std::int32_t> indices;
-        bool dense;  ///< all features are written out
+        bool dense;  ///< all features are stored
 
         Mapped(const FeatureLayout& layout, std::size_t count)
             : rows(count),
@@ -126,7 +127,7 @@ class FeatureMapCore {
     template <class Row, class T>
     static void map_all(const Matrix& x, const Selection& selection, FeatureMap& map,
                         std::vector<Mapped<T>>& mapped) {
-        constexpr std::size_t piece = 1024;  // rows between two checks for signals
+        constexpr std::size_t piece = 1024;  // rows between checks for signals
         Reader<double, Row> reader(x);
         PlacedRow placed;
         std::vector<double> row;
@@ -144,7 +145,7 @@ class FeatureMapCore {
         }
     }
 
-    /// All columns of a row; what it does not name is zero.
+    /// Return all columns of a row; absent ones are zero.
     template <class Row>
     static void fill(const Row& x, std::size_t columns, std::vector<double>& row) {
         row.assign(columns, 0.0);

@@ -1,4 +1,4 @@
-// A dict of features as a row: names to slots, values to doubles.
+// Conversion of a dict of features to a row: names to slots, values to doubles.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -24,8 +24,8 @@ inline std::string feature_called(nb::handle name) {
     return std::string("feature ") + nb::repr(name).c_str();
 }
 
-/// A finite number out of an int, a float, a bool or a NumPy scalar. `what()` names it if it is
-/// none.
+/// Convert an int, float, bool or NumPy scalar to a finite number, or raise; `what()` names the
+/// value in the message.
 template <class What>
 inline double number_of(nb::handle value, What&& what) {
     PyObject* v = value.ptr();
@@ -43,8 +43,8 @@ inline double number_of(nb::handle value, What&& what) {
     return number;
 }
 
-/// A hash that is the same in every process, for names made of str, bytes, numbers and tuples.
-/// Equal numbers hash alike, as Python has it.
+/// Return a hash that is the same in every process, for names made of str, bytes, numbers and
+/// tuples. Equal numbers have equal hashes, as in Python.
 inline std::uint32_t stable_hash(nb::handle name, std::uint32_t seed = 0) {
     PyObject* n = name.ptr();
     if (PyUnicode_Check(n)) {
@@ -61,7 +61,8 @@ inline std::uint32_t stable_hash(nb::handle name, std::uint32_t seed = 0) {
         return hash;
     }
     if (PyIndex_Check(n) || PyFloat_Check(n)) {
-        const Py_hash_t hash = Vocabulary::hash_of(name);  // of numbers: the same everywhere
+        const Py_hash_t hash =
+            Vocabulary::hash_of(name);  // hashes of numbers do not depend on the process
         char bytes[8];
         for (int i = 0; i < 8; ++i)
             bytes[i] = static_cast<char>(static_cast<std::uint64_t>(hash) >> 8 * i);
@@ -71,7 +72,7 @@ inline std::uint32_t stable_hash(nb::handle name, std::uint32_t seed = 0) {
                 "overflow='hash' needs names of str, bytes, numbers or tuples of these");
 }
 
-/// The features of one dict: known ones by slot, then those that are new.
+/// The features of one dict: known ones by slot, then new ones.
 class Reading {
   public:
     struct Fresh {
@@ -80,14 +81,14 @@ class Reading {
         double value;
     };
 
-    /// Slots for the fresh features; those that other features lose for them.
+    /// Slots of the new features, and those taken from other features.
     struct Slots {
         std::vector<std::int32_t> fresh, replaced;
     };
 
     std::vector<Fresh> fresh;
 
-    /// The first fresh feature with the same name.
+    /// Return the first new feature with the same name.
     std::size_t first_like(std::size_t i) const {
         for (std::size_t j = 0; repeats_ && j < i; ++j)
             if (fresh[j].hash == fresh[i].hash && Vocabulary::equal(fresh[j].name, fresh[i].name))
@@ -97,7 +98,7 @@ class Reading {
 
     StreamRow row() const { return {values_.data(), slots_.data(), size_}; }
 
-    /// The largest value and the squared length, fresh features included.
+    /// Return the largest value and the squared length, including new features.
     std::pair<double, double> magnitude() const {
         double largest = 0, squared = 0;
         const auto see = [&](double value) {
@@ -109,7 +110,7 @@ class Reading {
         return {largest, squared};
     }
 
-    /// Reads a dict; `buckets` > 0 hashes the names, else the vocabulary knows them.
+    /// Read a dict. Names are hashed if `buckets` > 0, otherwise searched in the vocabulary.
     void read(nb::handle x, const Vocabulary& vocabulary, std::size_t buckets) {
         size_ = 0;
         fresh.clear();
@@ -123,7 +124,7 @@ class Reading {
             read_any(nb::borrow(name), nb::borrow(value), vocabulary, buckets);
     }
 
-    /// Appends a fresh feature that was given a slot.
+    /// Append a new feature with its slot.
     void place(std::int32_t slot, double value) {
         if (size_ == values_.size()) {
             values_.resize(2 * size_ + 16);
@@ -133,14 +134,14 @@ class Reading {
         slots_[size_++] = slot;
     }
 
-    /// Sums the values of features that share a slot: counted apart, they would falsify the norm.
+    /// Sum the values of features that share a slot; separate entries would give a wrong norm.
     void merge(std::size_t capacity) {
         if (!repeats_) return;
         if (places_.size() < capacity) places_.resize(capacity);
         std::size_t kept = 0;
         for (std::size_t k = 0; k < size_; ++k) {
-            std::uint32_t& place =
-                places_[static_cast<std::size_t>(slots_[k])];  // right, or rubbish
+            std::uint32_t& place = places_[static_cast<std::size_t>(
+                slots_[k])];  // correct or arbitrary: checked below
             if (place < kept && slots_[place] == slots_[k]) {
                 values_[place] += values_[k];
                 continue;
@@ -169,8 +170,9 @@ class Reading {
         return number;
     }
 
-    /// Notes what is in a dict of plain strs and plain floats; false if there is anything else.
-    /// Names from a parser lie anywhere: memory is asked for all before the first is read.
+    /// Collect the items of a dict of plain strs and floats; return false if there is anything
+    /// else. Names from a parser are scattered in memory, so all are prefetched before the first is
+    /// read.
     bool collect(nb::handle dict) {
         collected_.clear();
         PyObject *name, *value;
@@ -186,7 +188,7 @@ class Reading {
         return plain;
     }
 
-    /// Reads what was collected: nobody's Python code runs, so that all of it is still there.
+    /// Read the collected items. No Python code runs, so the borrowed references stay valid.
     void read_collected(const Vocabulary& vocabulary, std::size_t buckets) {
         if (buckets == 0)
             for (const auto& [name, value] : collected_) vocabulary.prefetch(name);
@@ -194,7 +196,7 @@ class Reading {
             note(name, finite(name, value), vocabulary, buckets);
     }
 
-    /// A name and a value of any kind. A string value is a feature of its own.
+    /// Read a name and a value of any type. A string value is a feature of its own.
     void read_any(nb::object name, const nb::object& value, const Vocabulary& vocabulary,
                   std::size_t buckets) {
         double number = 1.0;
@@ -207,7 +209,8 @@ class Reading {
         note(name, number, vocabulary, buckets);
     }
 
-    /// A feature of value zero is not there: it takes no room, and makes none of the others old.
+    /// Add a feature unless its value is zero: such a feature needs no slot and does not replace
+    /// others.
     void note(nb::handle name, double value, const Vocabulary& vocabulary, std::size_t buckets) {
         if (value == 0) return;
         if (buckets > 0)
@@ -220,12 +223,13 @@ class Reading {
             fresh.push_back({nb::borrow(name), hash, value});
     }
 
-    bool repeats_ = false;  ///< two entries may mean the same feature
+    bool repeats_ = false;  ///< two entries may be the same feature
     std::size_t size_ = 0;
     std::vector<double> values_;
     std::vector<std::int32_t> slots_;
     std::vector<std::uint32_t> places_;
-    std::vector<std::pair<PyObject*, PyObject*>> collected_;  ///< borrowed, during one call
+    std::vector<std::pair<PyObject*, PyObject*>>
+        collected_;  ///< borrowed references, valid during one call
 };
 
 }  // namespace aggro

@@ -1,4 +1,4 @@
-// Locks of the objects that Python holds: one thread writes, or several read.
+// Locks for the objects exposed to Python: one writer or several readers.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -17,15 +17,15 @@ namespace aggro {
 
 namespace nb = nanobind;
 
-/// A lock that knows which thread is changing what it guards.
+/// A lock that records the writing thread.
 ///
-/// Nobody waits for it while holding the interpreter's lock, and nothing that runs behind it runs
-/// Python code, with one exception: a learner asks for signals between two examples, and the
-/// handler runs in the thread that learns. It finds the model whole and may look at it; to change
-/// it there is refused. A stream runs Python code too, and may come back through its own door.
+/// No thread waits for it while holding the GIL, and no Python code runs while it is held, with one
+/// exception: a learner checks for signals between two examples, and a signal handler runs in the
+/// learning thread. The handler finds the model in a consistent state and may read it; changing it
+/// raises. A stream also runs Python code, which may call it again through a `StreamLock`.
 class Guard {
   public:
-    /// Runs `work`, which may take long, without the interpreter's lock and while nobody writes.
+    /// Run `work`, which may take long, without the GIL and while no thread writes.
     template <class Work>
     auto read(Work&& work) {
         nb::gil_scoped_release release;
@@ -34,7 +34,7 @@ class Guard {
         return work();
     }
 
-    /// The same for a few numbers, not worth letting go of the interpreter.
+    /// The same for short reads that keep the GIL.
     template <class Work>
     auto peek(Work&& work) {
         std::shared_lock lock(mutex_, std::defer_lock);
@@ -42,19 +42,19 @@ class Guard {
         return work();
     }
 
-    /// Runs `work` without the interpreter's lock and while nobody else reads or writes.
+    /// Run `work` without the GIL and while no other thread reads or writes.
     template <class Work>
     auto write(Work&& work) {
         return write_all({this}, work);
     }
 
-    /// The same for what changes nothing that can be seen: the thread that learns may do it, too.
+    /// The same for work without visible changes, which the writing thread may do, too.
     template <class Work>
     auto alone(Work&& work) {
         return alone_with_all({this}, work);
     }
 
-    /// `write` for several at once.
+    /// `write` for several objects.
     template <class Work>
     static auto write_all(std::vector<Guard*> guards, Work&& work) {
         for (const Guard* guard : guards)
@@ -64,8 +64,8 @@ class Guard {
         return alone_with_all(std::move(guards), work);
     }
 
-    /// `alone` for several at once. They are always entered in the order of their addresses, so
-    /// that two threads cannot wait for each other.
+    /// `alone` for several objects. They are locked in the order of their addresses, to avoid
+    /// deadlocks.
     template <class Work>
     static auto alone_with_all(std::vector<Guard*> guards, Work&& work) {
         std::sort(guards.begin(), guards.end());
@@ -79,7 +79,7 @@ class Guard {
         return work();
     }
 
-    /// Keeps other threads out while it lives; this one may come in again.
+    /// Locks out other threads; the same thread may lock it again.
     class Hold {
       public:
         explicit Hold(Guard& guard) : Hold(guard, std::defer_lock) {
@@ -94,7 +94,7 @@ class Guard {
             if (lock_.owns_lock()) guard_->writer_ = std::thread::id();
         }
 
-        /// Waits, unless it is held already; the caller does not hold the interpreter's lock.
+        /// Lock, unless this thread has the lock; the caller does not hold the GIL.
         void lock() {
             if (guard_->mine()) return;
             lock_.lock();
@@ -109,7 +109,7 @@ class Guard {
   private:
     bool mine() const { return writer_.load() == std::this_thread::get_id(); }
 
-    /// Waits without the interpreter's lock, if there is somebody to wait for.
+    /// Lock; release the GIL while waiting.
     template <class Lock>
     static void enter(Lock& lock) {
         if (lock.try_lock()) return;
@@ -118,22 +118,22 @@ class Guard {
     }
 
     std::shared_mutex mutex_;
-    std::atomic<std::thread::id> writer_;  ///< the thread that is changing what is guarded
+    std::atomic<std::thread::id> writer_;  ///< the thread that is writing
 };
 
-/// Whether a signal has come whose handler wants to stop; handlers run here.
+/// Run pending signal handlers; return whether one has raised.
 inline bool signalled() {
     nb::gil_scoped_acquire hold;
     return PyErr_CheckSignals() != 0;
 }
 
-/// Runs `work` and converts its errors to Python exceptions.
+/// Run `work` and convert its errors to Python exceptions.
 template <class Work>
 auto in_python_words(Work&& work) {
     try {
         return work();
     } catch (const Interrupted&) {
-        throw nb::python_error();  // the one that the handler has raised
+        throw nb::python_error();  // raised by the signal handler
     } catch (const BadRow& bad) {
         throw nb::value_error(("row " + std::to_string(bad.row) + ": " + bad.what()).c_str());
     } catch (const BadExample& bad) {

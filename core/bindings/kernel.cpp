@@ -1,4 +1,4 @@
-// The kernel learner, and the solver of mini-batches by itself.
+// Python bindings of the kernel learner and of the mini-batch solver.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -14,7 +14,7 @@ using namespace aggro;
 
 namespace {
 
-/// Ids and coefficients of the same moment.
+/// Return ids and coefficients under one lock.
 std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>> expansion_of(
     KernelCore& core) {
     std::vector<std::int64_t> ids;
@@ -29,7 +29,7 @@ std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>> 
             to_numpy(std::move(coef), {size, core.model.shape.outputs})};
 }
 
-/// The coefficients of a batch alone, or None if a hard batch contradicts itself.
+/// Return the coefficients of a batch, or None if a hard batch is infeasible.
 nb::object solve_alone(const Group& group, const Table& gram, const Table& scores,
                        const Labels& labels, const Values& values, const Weights& weights) {
     const std::size_t n = gram.shape(0);
@@ -61,7 +61,7 @@ void bind_kernel(nb::module_& m) {
         .value("external", Kernel::external);
     nb::enum_<Forget> forget(m, "Forget");
     for (const auto& [name, value] : strategy_names) forget.value(name, value);
-    nb::class_<KernelShape>(m, "KernelShape", "What kind of kernel model to make.")
+    nb::class_<KernelShape>(m, "KernelShape", "The options of a kernel model.")
         .def(
             "__init__",
             [](KernelShape* self, std::size_t features, std::size_t outputs, Kernel kernel,
@@ -88,8 +88,8 @@ void bind_kernel(nb::module_& m) {
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
             "first_id"_a = 0, "margins"_a.none() = nb::none(),
-            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
-            "rows x outputs, is filled with the scores of each row before it is learned.")
+            "Learn the rows in order. An invalid row raises and leaves the model unchanged. "
+            "margins, rows x outputs, is filled with the scores of each row before it is learned.")
         .def(
             "learn_values",
             [](KernelCore& self, const Table& with_support, const Table& within, Labels labels,
@@ -105,18 +105,18 @@ void bind_kernel(nb::module_& m) {
         .def("score", &KernelCore::score, "rows"_a,
              "Scores, one row per example and one column per output.")
         .def("expansion", &expansion_of,
-             "Which example each support vector was, and the coefficients that predict.")
+             "Return the example index of each support vector and the predicting coefficients.")
         .def(
             "coef", [](KernelCore& self) { return expansion_of(self).second; },
-            "The coefficients that predict, support vectors x outputs.")
+            "Return the predicting coefficients, support vectors x outputs.")
         .def(
             "ids", [](KernelCore& self) { return expansion_of(self).first; },
-            "Which example each support vector was.")
+            "Return the example index of each support vector.")
         .def("add_classes", &KernelCore::add_classes, "source"_a, "change"_a, "first"_a,
-             "Continue another model with more classes: change, new x old, turns its outputs into "
-             "the new ones; first says that its only class is the first of all.")
-        .def("state", &state_of, "All arrays of the state by name.")
-        .def("load_state", &load_state, "state"_a, "Put back what state() gave.")
+             "Continue another model with more classes: change, new x old, is the matrix that maps "
+             "its outputs to the new ones; first says whether its only class is now the first.")
+        .def("state", &state_of, "Return all arrays of the state by name.")
+        .def("load_state", &load_state, "state"_a, "Restore what state() returned.")
         .def(
             "set_groups",
             [](KernelCore& self, std::vector<Group> groups) {
@@ -126,13 +126,13 @@ void bind_kernel(nb::module_& m) {
                     self.model.groups = std::move(groups);
                 });
             },
-            "groups"_a, "Change the rules; what was learned stays.")
+            "groups"_a, "Change the rules; the coefficients stay.")
         .def(
             "freeze",
             [](KernelCore& self, bool frozen) {
                 self.guard.write([&] { self.model.frozen = frozen; });
             },
-            "frozen"_a, "Tell whether the rows that come were learned before, or are new.")
+            "frozen"_a, "Set whether the following rows have been learned before.")
         .def(
             "support",
             [](KernelCore& self) {
@@ -140,8 +140,8 @@ void bind_kernel(nb::module_& m) {
                 put_rows(rows, self.guard.read([&] { return self.store; }));
                 return rows;
             },
-            "The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they "
-            "are kept outside.")
+            "Return the support vectors: `support`, or `data`, `indices` and `indptr`; empty if "
+            "they are stored outside.")
         .def_prop_ro("features", [](KernelCore& self) { return self.model.shape.features; })
         .def_prop_ro("size",
                      [](KernelCore& self) {
@@ -157,12 +157,12 @@ void bind_kernel(nb::module_& m) {
                 const KernelHistory h = self.guard.peek([&] { return self.model.history; });
                 return std::make_tuple(h.mistakes, h.updates, h.loss);
             },
-            "Mistakes in new rows, updates and loss, each example predicted before it was "
+            "Mistakes in new rows, updates and loss; each example is predicted before it is "
             "learned.");
 
     m.def("solve_batch", &solve_alone, "group"_a, "gram"_a, "scores"_a,
           "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
           "weights"_a.none() = nb::none(),
-          "The exact step of a mini-batch: coefficients, or None if a hard batch contradicts "
-          "itself.");
+          "Return the coefficients of the exact step of a mini-batch, or None if a hard batch is "
+          "infeasible.");
 }

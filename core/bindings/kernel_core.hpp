@@ -1,4 +1,4 @@
-// A kernel model as Python sees it: locked and all or nothing, without the interpreter's lock.
+// Python's kernel model: locked, with all-or-nothing updates, without the GIL.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -12,7 +12,7 @@
 
 namespace aggro {
 
-/// A model, its support vectors, and the lock that lets one thread write or several read.
+/// A model, its support vectors and their lock.
 class KernelCore {
   public:
     using AnyStore = std::variant<DenseStore, SparseStore, OutsideStore>;
@@ -20,7 +20,7 @@ class KernelCore {
     KernelCore(const KernelShape& shape, std::vector<Group> groups, bool sparse)
         : model(shape, std::move(groups)), store(store_for(shape, sparse)) {}
 
-    /// Learns, or throws and leaves everything as it was.
+    /// Learn, or throw and leave the model unchanged.
     void learn(TrainingBatch training, std::int64_t first_id, const Margins<2>& margins) {
         change([&] {
             check_features(training.x, model.shape.features);
@@ -82,8 +82,8 @@ class KernelCore {
         return to_numpy(std::move(out), {x.rows, model.shape.outputs});
     }
 
-    /// Continues another core with more classes: `change`, new x old, turns its outputs into the
-    /// new ones. If the only class so far is the first of all, its scores of zero were correct.
+    /// Continue another core with more classes: `change`, new x old, maps its outputs to the new
+    /// ones. If its only class is now the first, its scores of zero were correct.
     void add_classes(KernelCore& from, const std::vector<double>& change, bool first) {
         Guard::alone_with_all({&guard, &from.guard}, [&] {
             const std::size_t outputs = model.shape.outputs;
@@ -104,7 +104,7 @@ class KernelCore {
   private:
     static AnyStore store_for(const KernelShape& shape, bool sparse) {
         if (shape.kernel.kind == Kernel::external) return OutsideStore();
-        // rows meet the support vectors side by side, all their features laid out
+        // rows multiplied together, expanded to all features
         constexpr double side_by_side = 8;
         check_memory(side_by_side * static_cast<double>(shape.features) * sizeof(double),
                      "a kernel on " + std::to_string(shape.features) + " features",
@@ -116,11 +116,11 @@ class KernelCore {
     template <class Store>
     static constexpr bool outside = std::is_same_v<std::decay_t<Store>, OutsideStore>;
 
-    /// Lets the scores of the rows be recorded before they are learned.
+    /// Set the output for the scores of the rows before they are learned.
     void record_margins(TrainingBatch& training, const Margins<2>& margins) const {
         if (!margins) return;
         if (margins->shape(0) != training.count || margins->shape(1) != model.shape.outputs)
-            throw std::invalid_argument("margins need room for rows x outputs");
+            throw std::invalid_argument("margins need the shape rows x outputs");
         RecordedMargins::check_all_count(training);
         training.margins = margins->data();
     }
@@ -130,8 +130,8 @@ class KernelCore {
         in_python_words([&] { guard.write(work); });
     }
 
-    /// Restores a copy if an example cannot be learned; an interrupt keeps what was learned. The
-    /// copy takes less time than predicting one row, and `safe` says that none is needed.
+    /// Run `work` and restore a copy if an example is rejected; an interrupt keeps what was
+    /// learned. The copy takes less time than predicting one row; if `safe`, none is needed.
     template <class Work>
     void all_or_nothing(bool safe, Work&& work) {
         if (safe) return work();

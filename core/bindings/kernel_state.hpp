@@ -1,10 +1,10 @@
-// The state of a kernel model as plain arrays by name, out and in again.
+// Saving and restoring the state of a kernel model as named arrays.
 #pragma once
 #include "kernel_core.hpp"
 
 namespace aggro {
 
-/// Slots x outputs, without the padding.
+/// Return slots x outputs without the padding.
 inline std::vector<double> unpadded(const Expansion& e, const std::vector<double>& values) {
     std::vector<double> out;
     for (std::size_t i = 0; i < e.size(); ++i) {
@@ -122,15 +122,15 @@ inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
         b.known.gram.root.assign(get<double>(state, "root", inverse ? square : 0).data(),
                                  inverse ? slots : 0);
     else if (inverse)
-        b.known.gram.rebuild(b.known.table);  // early versions kept the inverse: not as exact
+        b.known.gram.rebuild(b.known.table);  // more accurate than saving the root
     b.known.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
     b.known.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
     for (const std::int64_t n : b.known.neighbours.nearest)
         if (n < -1 || n >= static_cast<std::int64_t>(slots))
-            throw nb::value_error("nearest names a slot that is not there");
+            throw nb::value_error("nearest contains a slot that does not exist");
 }
 
-/// Puts back what `state_of` gave; the model is as before if something does not fit.
+/// Restore what `state_of` returned; if something does not fit, the model is unchanged.
 inline void load_state(KernelCore& core, const nb::dict& state) {
     auto [m, store] = core.guard.read([&] { return std::pair(core.model, core.store); });
     Expansion& e = m.expansion;

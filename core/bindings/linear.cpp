@@ -1,4 +1,4 @@
-// Rules, groups, shapes and rows of linear learners.
+// Python bindings of the rules, groups, shapes and rows of linear learners.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -49,7 +49,7 @@ void bind_linear(nb::module_& m) {
             nb::kw_only(), "lo"_a = 0.0, "cap"_a = infinity, "ridge"_a = 0.0, "margin"_a = 1.0,
             "epsilon"_a = 0.0, "kappa"_a = 1.0, "ahead"_a = 0.0, "phi"_a = 0.0,
             "doubt"_a = Doubt::none, "weigh_kappa"_a = false);
-    nb::class_<Group>(m, "Group", "Outputs of one problem, and the rule they learn by.")
+    nb::class_<Group>(m, "Group", "Outputs of one optimisation problem, and their update rule.")
         .def(
             "__init__",
             [](Group* self, std::size_t first, std::size_t count, Task task, std::size_t positive,
@@ -75,7 +75,7 @@ void bind_linear(nb::module_& m) {
             "metric"_a, "predictor"_a, "sums"_a = 0, "total"_a = false, "queue"_a = 1,
             "reservoir"_a = 0, "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none,
             "spreads"_a = 0, "forgetting"_a = 0.0, "one_class"_a = false, "mergeable"_a = false);
-    nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
+    nb::class_<Rows>(m, "Rows", "A view of rows to learn or to score.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,
              "indices"_a, "indptr"_a, "features"_a)
@@ -91,11 +91,11 @@ void bind_linear(nb::module_& m) {
                 return square_of(self.matrix, row, scale);
             },
             "row"_a, "scale"_a = Scale::none,
-            "Squared norm of a row, as it will be once it is scaled, if it is the first one.");
+            "Return the squared norm of a row after scaling, if it is the first one.");
     m.def(
         "permutation",
         [](std::size_t count, std::uint64_t seed) {
             return to_numpy(permutation(count, seed), {count});
         },
-        "count"_a, "seed"_a, "The numbers below count, in a random order.");
+        "count"_a, "seed"_a, "Return a random permutation of the numbers below count.");
 }

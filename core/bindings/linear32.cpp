@@ -1,4 +1,4 @@
-// Linear models with weights of 32 bits: compiled apart, so that two cores share the work.
+// Linear models with 32-bit weights, in a separate unit to compile in parallel.
 #include "linear_model.hpp"
 
 void bind_linear32(nanobind::module_& m) {

@@ -1,4 +1,4 @@
-// Linear models with weights of 64 bits: compiled apart, so that two cores share the work.
+// Linear models with 64-bit weights, in a separate unit to compile in parallel.
 #include "linear_model.hpp"
 #include "stream/stream.hpp"
 

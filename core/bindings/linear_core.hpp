@@ -1,4 +1,4 @@
-// A linear model in Python: behind a lock, with all-or-nothing updates.
+// Python's linear model: locked, with all-or-nothing updates.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -27,7 +27,7 @@ class LinearCore {
     LinearCore(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum)
         : model(shape, std::move(groups), std::move(own_sum)) {}
 
-    /// Learns in all models, or throws and leaves all of them as they were.
+    /// Learn the rows in all models, or throw and leave all of them unchanged.
     static void learn(const std::vector<LinearCore*>& cores, TrainingBatch training,
                       const RecordedMargins& margins, bool undo, std::size_t threads,
                       bool check = true) {
@@ -67,7 +67,7 @@ class LinearCore {
         return to_numpy(std::move(out), {x.rows});
     }
 
-    /// The weights of the ensemble prediction, and its intercept behind them.
+    /// Return the weights and the intercept of the ensemble prediction.
     nb::ndarray<nb::numpy, double> ensemble_coefficients() {
         std::vector<double> out = guard.read([&] {
             auto [weights, bias] = aggro::ensemble_coefficients(model);
@@ -78,7 +78,7 @@ class LinearCore {
         return to_numpy(std::move(out), {size});
     }
 
-    /// All arrays of the state by name, copied.
+    /// Return copies of all arrays of the state by name.
     nb::dict state() {
         std::vector<std::pair<std::string, Array>> arrays;
         guard.alone([&] {
@@ -98,7 +98,7 @@ class LinearCore {
         return state;
     }
 
-    /// The kind of each array of the state, by name.
+    /// Return the kind of each array of the state by name.
     nb::dict layout() {
         constexpr const char* names[] = {"column", "slot",   "feature", "output", "mixture",
                                          "group",  "matrix", "model",   "shared"};
@@ -113,7 +113,7 @@ class LinearCore {
         return layout;
     }
 
-    /// Restores what `state` returned; if an array does not fit, nothing is changed.
+    /// Restore what `state` returned; if an array does not fit, nothing is changed.
     void load_state(const nb::dict& state) {
         const Guard::Hold hold(guard);
         std::vector<nb::object> arrays;
@@ -121,9 +121,9 @@ class LinearCore {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             if (!state.contains(name)) {
-                constexpr std::string_view later[] = {"class_sum_rest", "ensemble_weight",
-                                                      "margin_size",
-                                                      "margin_loss"};  // than states of old
+                constexpr std::string_view later[] = {
+                    "class_sum_rest", "ensemble_weight", "margin_size",
+                    "margin_loss"};  // arrays that may be missing in a state
                 if (std::find(std::begin(later), std::end(later), name) == std::end(later))
                     throw nb::key_error(name);
                 return arrays.push_back(nb::none());
@@ -145,7 +145,7 @@ class LinearCore {
         });
     }
 
-    /// Continues some models of another core.
+    /// Continue some models of another core.
     void continue_models(LinearCore& from, const std::vector<std::size_t>& models) {
         Guard::alone_with_all({&guard, &from.guard}, [&] {
             const Shape &own = model.shape, &other = from.model.shape;
@@ -158,7 +158,7 @@ class LinearCore {
         });
     }
 
-    /// Continues another core with more classes: see `NewClasses`.
+    /// Continue another core with more classes: see `NewClasses`.
     void add_classes(LinearCore& from, std::vector<std::size_t> position,
                      std::vector<double> change) {
         Guard::alone_with_all({&guard, &from.guard}, [&] {
@@ -166,7 +166,7 @@ class LinearCore {
         });
     }
 
-    /// The weights as they are in memory, features x outputs. Writing to it writes to the model.
+    /// Return a view of the weights, features x outputs. Writing to it changes the model.
     nb::ndarray<nb::numpy, T> weights_view() {
         const Block<T> weights = guard.peek([&] { return model.weights; });
         auto* kept = new Block<T>(weights);
@@ -176,7 +176,7 @@ class LinearCore {
                                          {stride, 1});
     }
 
-    /// Lets the model predict with these weights, features x outputs, and intercepts.
+    /// Set the predicting weights, features x outputs, and intercepts.
     void set_weights(const std::optional<
                          nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>& weights,
                      const std::optional<Column<double>>& bias) {
@@ -191,7 +191,7 @@ class LinearCore {
         });
     }
 
-    /// The weights that predict, features x outputs.
+    /// Write the predicting weights, features x outputs.
     nb::ndarray<nb::numpy, T> weights() {
         std::vector<T> out;
         const std::size_t features = guard.read([&] {
@@ -216,7 +216,7 @@ class LinearCore {
         });
     }
 
-    /// Mistakes, updates and loss of each group.
+    /// Return mistakes, updates and loss of each group.
     std::vector<std::tuple<std::int64_t, std::int64_t, double>> group_counts() {
         return guard.peek([&] {
             std::vector<std::tuple<std::int64_t, std::int64_t, double>> out;
@@ -257,7 +257,7 @@ class LinearCore {
     using Array = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int64_t>>;
 };
 
-/// A transaction of models that Python holds, over any number of calls.
+/// A transaction over several calls, for models held by Python.
 template <class T>
 class BoundTransaction {
   public:
@@ -286,8 +286,8 @@ class BoundTransaction {
   private:
     std::vector<LinearCore<T>*> cores;
     std::unique_ptr<Transaction<T>>
-        before;                    ///< watches the models, so that it comes and goes locked
-    std::vector<nb::object> kept;  ///< the models, alive
+        before;  ///< registered with the models: created and destroyed under their locks
+    std::vector<nb::object> kept;  ///< references that keep the models alive
 };
 
 }  // namespace aggro

@@ -1,4 +1,4 @@
-// A linear model and several of them as Python sees them, in the precision of their weights.
+// Python bindings of linear models of one precision.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -38,32 +38,32 @@ void bind_model(nb::module_& m, const char* name) {
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
             "undo"_a = true, "threads"_a = 1, "reference"_a.none() = nb::none(),
             "margins"_a.none() = nb::none(),
-            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
-            "rows x 2 x outputs, is filled with the scores of each row, and of the reference row, "
-            "before it is learned.")
+            "Learn the rows in order. An invalid row raises and leaves the model unchanged. "
+            "margins, rows x 2 x outputs, is filled with the scores of each row and of the "
+            "reference row before the row is learned.")
         .def(
             "score",
             [](G& self, const Rows& rows, std::size_t threads) {
                 return self.score(rows.matrix, std::max<std::size_t>(threads, 1));
             },
             "rows"_a, "threads"_a = 1,
-            "Scores of the predictor, one row per example and one column per output.")
+            "Return the scores of the predictor, one row per example and one column per output.")
         .def(
             "ensemble_score",
             [](G& self, const Rows& rows, std::size_t threads) {
                 return self.ensemble_score(rows.matrix, std::max<std::size_t>(threads, 1));
             },
             "rows"_a, "threads"_a = 1,
-            "The part of these models in the ensemble prediction of each row.")
+            "Return the part of these models in the ensemble prediction of each row.")
         .def("ensemble_coefficients", &G::ensemble_coefficients,
-             "Their part in the weights of the ensemble prediction, and in its intercept, the last "
-             "number.")
+             "Return the part of these models in the weights of the ensemble prediction, followed "
+             "by the intercept.")
         .def(
             "grow",
             [](G& self, std::size_t features) {
                 self.guard.write([&] { self.model.grow(features); });
             },
-            "features"_a, "Make room for more features, with weight zero.")
+            "features"_a, "Add features with weight zero.")
         .def(
             "forget",
             [](G& self, std::size_t feature) {
@@ -73,7 +73,7 @@ void bind_model(nb::module_& m, const char* name) {
                     self.model.forget(feature);
                 });
             },
-            "feature"_a, "Reset a feature to one that was never seen.")
+            "feature"_a, "Reset a feature to its initial state.")
         .def(
             "fold",
             [](G& self) {
@@ -81,10 +81,10 @@ void bind_model(nb::module_& m, const char* name) {
                     for (const Group& group : self.model.groups) fold(self.model, group);
                 });
             },
-            "Write all weights out in full, so that the mixture is the identity.")
-        .def("state", &G::state, "All arrays of the state by name.")
+            "Write the effective weights to the table and reset the mixture to the identity.")
+        .def("state", &G::state, "Return all arrays of the state by name.")
         .def("layout", &G::layout, nb::sig("def layout(self) -> dict[str, str]"),
-             "What each array of the state belongs to: lane, slot, feature, output, mixture, "
+             "Return the kind of each array of the state: column, slot, feature, output, mixture, "
              "group, matrix, model or shared.")
         .def(
             "load_state", &G::load_state, "state"_a,
@@ -92,14 +92,16 @@ void bind_model(nb::module_& m, const char* name) {
         .def("continue_models", &G::continue_models, "source"_a, "models"_a,
              "Continue model models[i] of another core in model i.")
         .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
-             "Go on where another core is, with more classes: position[c] is the new number of the "
-             "class c, and change turns the outputs of a model into the new ones, row by row.")
+             "Continue another core with more classes: position[c] is the new number of class c, "
+             "and change is the matrix that maps the outputs of a model to the new ones, row by "
+             "row.")
         .def("set_weights", &G::set_weights, "weights"_a.none(), "bias"_a.none(),
-             "Predict with these weights, features x outputs, and intercepts; None leaves them as "
-             "they are. Averages, queue and reservoir begin again.")
-        .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
-        .def("weights", &G::weights, "The weights that predict, features x outputs.")
-        .def("bias", &G::bias, "The intercepts that predict.")
+             "Set the predicting weights, features x outputs, and intercepts; None leaves them "
+             "unchanged. Averages, queue and reservoir restart.")
+        .def("weights_view", &G::weights_view,
+             "Return a writable view of the last weights, features x outputs.")
+        .def("weights", &G::weights, "Return the predicting weights, features x outputs.")
+        .def("bias", &G::bias, "Return the predicting intercepts.")
         .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; the weights stay.")
         .def(
             "freeze_means",
@@ -124,7 +126,7 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self, double memory) {
                 self.guard.write([&] { self.model.record.memory = memory; });
             },
-            "memory"_a, "What an example leaves of the recent records before it.")
+            "memory"_a, "Set the discount factor of the recent records per example.")
         .def_prop_ro(
             "features",
             [](G& self) { return self.guard.peek([&] { return self.model.shape.features; }); })
@@ -148,13 +150,14 @@ void bind_model(nb::module_& m, const char* name) {
                     return std::vector<double>(known.begin(), known.end());
                 });
             },
-            "What is known of the unit of C: rows, their log squares, answers, their logs, steps.")
+            "Statistics of the unit of C: number of rows, sum of their log squared lengths, number "
+            "of targets, sum of their logs, steps of the grid.")
         .def(
             "set_unit",
             [](G& self, double steps) {
                 self.guard.write([&] { self.model.unit.known.at(CScale::steps) = steps; });
             },
-            "steps"_a, "Note where the grid of C was put.")
+            "steps"_a, "Set the position of the grid of C.")
         .def_prop_ro(
             "records",
             [](G& self) { return self.guard.peek([&] { return list_of(self.model.record); }); },
@@ -181,11 +184,11 @@ void bind_model(nb::module_& m, const char* name) {
                     return models;
                 });
             },
-            "Whether the mean of its weights predicts, for each model.")
+            "For each model, whether the mean of its weights predicts.")
         .def_prop_ro(
             "chosen",
             [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
-            "The model with the best recent record.")
+            "Number of the model with the best recent record.")
         .def_prop_ro(
             "ensemble_weights",
             [](G& self) {
@@ -194,14 +197,14 @@ void bind_model(nb::module_& m, const char* name) {
                     return std::vector<double>(part.begin(), part.end());
                 });
             },
-            "How often each score, of the mean and of the last weights of each model, counts in "
-            "the joint answer: zeros where one answers.")
+            "Coefficient of each score in the ensemble, of the mean and of the last weights of "
+            "each model; zero if there is no ensemble.")
         .def_prop_ro(
             "chosen_unit",
             [](G& self) {
                 return self.guard.peek([&] { return unit_of_chosen(self.model.record); });
             },
-            "The unit of the score of the chosen model in the ensemble prediction.")
+            "Unit of the score of the best model in the ensemble prediction.")
         .def_prop_ro(
             "forms_ensemble",
             [](G& self) {
@@ -216,8 +219,7 @@ void bind_model(nb::module_& m, const char* name) {
                     return std::make_pair(record.chosen_mistakes, record.chosen_error);
                 });
             },
-            "Mistakes and error of whichever model was the chosen one at its time, or of the joint "
-            "answer.")
+            "Mistakes and error of the model with the best record at the time, or of the ensemble.")
         .def_prop_ro(
             "drift_record",
             [](G& self) {
@@ -227,18 +229,17 @@ void bind_model(nb::module_& m, const char* name) {
                                            drift.squared_loss);
                 });
             },
-            "Sums over the rows that were evaluated before they were learned: of weights, of "
-            "squared weights, and of the bounded losses of the chosen model and their squares, "
-            "each times the weight.");
+            "Sums over the rows evaluated before they were learned: weights, squared weights, and "
+            "weighted bounded losses of the best model and their squares.");
 }
 
-/// What concerns several models at once.
+/// Bind the functions on several models.
 template <class T>
 void bind_several(nb::module_& m, const char* name) {
     using G = LinearCore<T>;
     using B = BoundTransaction<T>;
-    nb::class_<B>(m, name, "The state of models before a batch, as far as it can change them.")
-        .def("restore", &B::restore, "Restore them, including their rules.")
+    nb::class_<B>(m, name, "A copy of the state that a batch may change in some models.")
+        .def("restore", &B::restore, "Restore the models, including their rules.")
         .def("check", &B::check, "Raise if a number that the batch changed overflows.");
     m.def(
         "begin_transaction",
@@ -252,8 +253,9 @@ void bind_several(nb::module_& m, const char* name) {
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "undo"_a = true,
         nb::rv_policy::take_ownership,
-        "Keep the state that a batch learned in several calls can change, to check it and, unless "
-        "undo is false, to restore it. The cost depends on the rows, not on the model.");
+        "Copy the state that a batch learned in several calls may change, to check it and, unless "
+        "undo is false, to restore it. The cost depends on the rows, not on the size of the "
+        "model.");
     m.def(
         "set_ensemble_weights",
         [](const std::vector<G*>& models, bool predict) {
@@ -261,7 +263,8 @@ void bind_several(nb::module_& m, const char* name) {
                              [&] { set_ensemble_weights(G::models(models), predict); });
         },
         "models"_a, "predict"_a,
-        "Give each score its part in the joint answer, by how wrong its margins were, or none.");
+        "Set the weight of each score in the ensemble by the loss of its margins, or to zero "
+        "without predict.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
@@ -275,8 +278,8 @@ void bind_several(nb::module_& m, const char* name) {
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
         "undo"_a = true, "threads"_a = 1, "reference"_a.none() = nb::none(),
         "margins"_a.none() = nb::none(), "recorded"_a = 0, "check"_a = true,
-        "Learn the rows in every model, each as if it were alone. A bad row raises and leaves all "
-        "as they were; after an interrupt all have learned the same rows. margins are those of the "
+        "Learn the rows in all models independently. An invalid row raises and leaves all of them "
+        "unchanged; after an interrupt all have learned the same rows. margins receives those of "
         "model number `recorded`. Unless check is false, a model that overflows raises as well.");
 }
 

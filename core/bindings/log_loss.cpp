@@ -1,4 +1,4 @@
-// The log loss of held-out rows.
+// Python bindings of the log loss.
 #include "linear/log_loss.hpp"
 
 #include <nanobind/nanobind.h>
@@ -17,14 +17,14 @@ namespace {
 
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// The mean size of the scores: 1 if all are zero, and not finite if one is not.
+/// Return the mean magnitude of the scores: 1 if all are zero, not finite if one is not.
 double size_of(const double* scores, std::size_t count) {
     double sum = 0;
     for (std::size_t i = 0; i < count; ++i) sum += std::abs(scores[i]);
     return sum == 0 ? 1 : sum / static_cast<double>(count);
 }
 
-/// The weights of the rows, with a sum of 1; where all are zero, they are equal.
+/// Return the weights of the rows, normalised to a sum of 1; equal weights if all are zero.
 std::vector<double> weights_of(const std::optional<Column<double>>& given, std::size_t rows) {
     double sum = 0;
     for (std::size_t i = 0; given && i < rows; ++i) sum += (*given)(i);
@@ -33,7 +33,7 @@ std::vector<double> weights_of(const std::optional<Column<double>>& given, std::
     return weights;
 }
 
-/// The loss of rows whose outputs compete: one of them is right.
+/// Return the loss of rows with exclusive classes.
 double loss_of_classes(const double* scores, const Column<std::int64_t>& right, double size,
                        std::size_t outputs, const std::vector<double>& weights) {
     LogLoss loss(weights.size(), outputs);
@@ -47,7 +47,7 @@ double loss_of_classes(const double* scores, const Column<std::int64_t>& right, 
     return loss.smallest();
 }
 
-/// The mean loss of the outputs, each of which tells whether one label is there.
+/// Return the mean loss of the outputs of a multilabel model.
 template <class Positive>
 double loss_of_outputs(const double* scores, const Positive& positive, double size,
                        std::size_t outputs, const std::vector<double>& weights) {
@@ -83,5 +83,5 @@ double scaled_log_loss(const Table& scores, const std::optional<Column<std::int6
 void bind_log_loss(nb::module_& m) {
     m.def("scaled_log_loss", &scaled_log_loss, "scores"_a, "labels"_a.none() = nb::none(),
           "values"_a.none() = nb::none(), "weights"_a.none() = nb::none(),
-          "The mean log loss of scores, multiplied by the one factor that makes it smallest.");
+          "Return the mean log loss of the scores multiplied by the factor that minimises it.");
 }

@@ -1,4 +1,4 @@
-// The compiled module: one entry per thing that is bound.
+// The compiled module.
 #include <nanobind/nanobind.h>
 
 #include <new>
@@ -18,8 +18,8 @@ void bind_log_loss(nanobind::module_&);
 
 namespace {
 
-/// Says in plain words that memory is short, where the standard library would say "std::bad_alloc".
-void tell_of_memory(const std::exception_ptr& error, void*) {
+/// Translate std::bad_alloc into a MemoryError with a message.
+void translate_bad_alloc(const std::exception_ptr& error, void*) {
     constexpr auto text =
         "there is not enough memory for this; use fewer rows or features at a time.";
     try {
@@ -36,12 +36,12 @@ void tell_of_memory(const std::exception_ptr& error, void*) {
 }  // namespace
 
 NB_MODULE(AGGRO_MODULE, m) {
-    nanobind::set_leak_warnings(false);  // models alive when the interpreter exits are no leak
-    nanobind::register_exception_translator(tell_of_memory);
+    nanobind::set_leak_warnings(false);  // models that are alive at exit are not leaks
+    nanobind::register_exception_translator(translate_bad_alloc);
     m.doc() = "The compiled core of aggro.";
     m.attr("level") = AGGRO_LEVEL;
     m.def("machine_memory", &aggro::machine_memory,
-          "The memory of the machine in bytes; infinity where it cannot be told.");
+          "Return the memory of the machine in bytes; infinity if unknown.");
     bind_linear(m);
     bind_linear32(m);
     bind_linear64(m);

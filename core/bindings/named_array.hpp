@@ -1,4 +1,4 @@
-// Arrays of a state by their names.
+// Access to the named arrays of a state.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -9,7 +9,7 @@ namespace aggro {
 
 namespace nb = nanobind;
 
-/// An array of a state by its name; raises if it is missing, or of another type or shape.
+/// Return a named array of a state; raise if it is missing or has another type or shape.
 template <class A>
 inline A array_of(const nb::dict& arrays, const char* name) {
     if (!arrays.contains(name)) throw nb::key_error(name);

@@ -1,4 +1,4 @@
-// Learners of streams for Python.
+// Python bindings of stream learners.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -14,9 +14,9 @@ using namespace aggro;
 
 namespace {
 
-/// Replaces a method by one that forwards to it and that `inspect.signature` can read: river and
-/// other tools ask for the signatures of a model, which nanobind's methods do not have.
-/// A built-in method costs less per call than a Python function would.
+/// Replace a method by a built-in method that forwards to it and has a signature:
+/// `inspect.signature` cannot read those of nanobind's methods, which river and other tools ask
+/// for. A Python function would cost more per call.
 template <int Number>
 void give_signature(nb::handle type, const char* name, const char* doc) {
     static PyObject* target = nullptr;
@@ -44,13 +44,14 @@ void give_signature(nb::handle type, const char* name, const char* doc) {
 }  // namespace
 
 void bind_stream(nb::module_& m) {
-    nb::class_<Knowledge>(m, "Knowledge", "All that a stream has learned, to go back to.");
-    nb::class_<Door>(m, "Door", "Keeps other threads out of a stream for several calls.")
-        .def("__enter__", &Door::enter)
+    nb::class_<StreamState>(m, "StreamState", "A copy of the state of a stream, to restore it.");
+    nb::class_<StreamLock>(m, "StreamLock",
+                           "A context manager that locks a stream for several calls.")
+        .def("__enter__", &StreamLock::enter)
         .def(
-            "__exit__", [](Door& self, const nb::args&) { self.leave(); },
+            "__exit__", [](StreamLock& self, const nb::args&) { self.leave(); },
             nb::sig("def __exit__(self, *error: object) -> None"));
-    nb::class_<Stream>(m, "Stream", "A model that learns dicts one at a time.")
+    nb::class_<Stream>(m, "Stream", "A model that learns dicts, one at a time.")
         .def(
             "__init__",
             [](Stream* self, bool regression, std::size_t batch_size, std::size_t max_features,
@@ -65,8 +66,8 @@ void bind_stream(nb::module_& m) {
             nb::sig("def learn_one(self, x: collections.abc.Mapping[typing.Any, typing.Any], y: "
                     "typing.Any, "
                     "w: float = 1.0) -> None"),
-            "Learn from the features x and the answer y; w counts the example w times: it "
-            "multiplies C.")
+            "Learn from the features x and the target y; w, the weight of the example, multiplies "
+            "C.")
         .def(
             "_learn",
             [](nb::handle self, nb::handle x, nb::handle y, double w) {
@@ -83,11 +84,12 @@ void bind_stream(nb::module_& m) {
             "x"_a.none(),
             nb::sig("def predict_one(self, x: collections.abc.Mapping[typing.Any, typing.Any]) -> "
                     "typing.Any"),
-            "Predict the answer for the features x. Features never learned count as zero.")
+            "Predict the target for the features x. Features that were never learned count as "
+            "zero.")
         .def(
             "flush", [](nb::handle self) { nb::inst_ptr<Stream>(self)->flush(self); },
             nb::sig("def flush(self) -> None"),
-            "Learn the examples that wait for their mini-batch to be full.")
+            "Learn the waiting examples of an incomplete mini-batch.")
         .def(
             "_margins",
             [](nb::handle self, nb::handle x) {
@@ -137,11 +139,11 @@ void bind_stream(nb::module_& m) {
         .def("_weights", &Stream::weights,
              nb::sig("def _weights(self) -> tuple[typing.Any, typing.Any]"))
         .def_prop_ro(
-            "_lock", [](Stream& self) { return new Door(self.guard()); },
+            "_lock", [](Stream& self) { return new StreamLock(self.guard()); },
             nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
-            "Keeps other threads out for several calls: with stream._lock: ...")
-        .def("_remember", &Stream::remember)
-        .def("_recall", &Stream::recall, "knowledge"_a)
+            "Lock the stream for several calls: with stream._lock: ...")
+        .def("_copy_state", &Stream::copy_state)
+        .def("_restore_state", &Stream::restore_state, "state"_a)
         .def_prop_ro("_slots", &Stream::slots)
         .def_prop_ro("_taken", &Stream::taken)
         .def_prop_ro("examples", &Stream::examples, "Number of examples learned from.");
@@ -149,14 +151,12 @@ void bind_stream(nb::module_& m) {
         "give_signatures",
         [](nb::handle stream) {
             give_signature<0>(stream, "learn_one",
-                              "learn_one($self, /, x, y, w=1.0)\n--\n\n"
-                              "Learn from the features x and the answer y; w counts the example w "
-                              "times: it multiplies C.");
+                              "learn_one($self, /, x, y, w=1.0)\n--\n\nLearn from the features x "
+                              "and the target y; w, the weight of the example, multiplies C.");
             give_signature<1>(stream, "predict_one",
-                              "predict_one($self, /, x)\n--\n\n"
-                              "Predict the answer for the features x. Features never learned count "
-                              "as zero.");
+                              "predict_one($self, /, x)\n--\n\nPredict the target for the features "
+                              "x. Features that were never learned count as zero.");
         },
         "stream"_a, nb::sig("def give_signatures(stream: type) -> None"),
-        "Make the signatures of learn_one and predict_one readable by inspect.signature.");
+        "Make the signatures of learn_one and predict_one readable for inspect.signature.");
 }

@@ -1,4 +1,4 @@
-// A learner of a stream behind its lock: dicts in, predictions out, one at a time.
+// A stream learner with its lock: learns and predicts dicts, one at a time.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -13,14 +13,14 @@ namespace aggro {
 
 namespace nb = nanobind;
 
-/// A model with its lock; errors leave it as it was.
+/// A model with its lock; a failing call leaves it unchanged.
 class Stream {
   public:
     Stream(bool regression, const Bounds& bounds) : regression_(regression), bounds_(bounds) {}
 
     // -- learning and predicting --------------------------------------------------------------
 
-    /// Learns an example; where margins are recorded, the Python side does so around it.
+    /// Learn an example; if margins are recorded, Python does both.
     void learn_or_record(nb::handle self, nb::handle x, nb::handle y, double weight) {
         if (records_margins)
             self.attr("_learn_and_record")(x, y, weight);
@@ -29,7 +29,7 @@ class Stream {
     }
 
     void learn(nb::handle self, nb::handle x, nb::handle y, double weight) {
-        const Turn turn(*this);
+        const Writer writer(*this);
         reading_.read(x, known_.features, bounds_.buckets());
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
@@ -64,7 +64,7 @@ class Stream {
         return nb::borrow(known_.classes.name(static_cast<std::size_t>(best)));
     }
 
-    /// The classes and the scores of the outputs, of the same moment.
+    /// Return the classes and the scores of the outputs under one lock.
     nb::tuple margins(nb::handle self, nb::handle x) {
         Reader reader(*this);
         std::vector<double> kept;
@@ -73,7 +73,7 @@ class Stream {
         return nb::make_tuple(classes(), scores);
     }
 
-    /// What each item of x adds to the scores of the outputs: items x outputs.
+    /// Return the contribution of each item of x to the scores: items x outputs.
     nb::ndarray<nb::numpy, double> contributions(nb::handle self, const nb::dict& x) {
         Reader reader(*this);
         std::vector<double> sums, without;
@@ -97,7 +97,7 @@ class Stream {
     }
 
     void flush(nb::handle self) {
-        const Turn turn(*this);
+        const Writer writer(*this);
         if (!known_.selects()) return all_or_nothing(false, [&] { known_.learn_waiting(); });
         if (known_.waiting.size() == 0) return;
         const std::int64_t before = examples();
@@ -116,7 +116,7 @@ class Stream {
 
     // -- models of another shape ---------------------------------------------------------------
 
-    /// Goes on with a single model, with the same classes if there are any yet.
+    /// Replace the model by a single one, with the same classes if there are any.
     void rebuild(const nb::list& classes, const Shape& shape, std::vector<Group> groups,
                  std::vector<std::size_t> own_sum, std::int64_t average_from, double memory,
                  const nb::dict& arrays) {
@@ -132,7 +132,7 @@ class Stream {
         known_.waiting.extreme = true;
     }
 
-    /// Goes on with a model selection of the Python side.
+    /// Replace the model by a model selection of the Python side.
     void select_models(const nb::list& classes, nb::object selection) {
         const Guard::Hold hold(guard_);
         Vocabulary names = vocabulary_of(classes);
@@ -149,26 +149,27 @@ class Stream {
         known_.selection = std::move(selection);
     }
 
-    /// The first class: the model is one of two classes already.
+    /// Add the first class; the model has an output for two classes already.
     void add_first_class(nb::handle label) {
         const Guard::Hold hold(guard_);
         known_.classes.add(label, Vocabulary::hash_of(label));
     }
 
-    /// Gives the classes, and the examples that wait, their new numbers.
+    /// Renumber the classes and the labels of waiting examples.
     void renumber_classes(const nb::list& classes, const std::vector<std::size_t>& position) {
         const Guard::Hold hold(guard_);
         Vocabulary names = vocabulary_of(classes);
         for (const std::int64_t label : known_.waiting.labels)
             if (label >= static_cast<std::int64_t>(position.size()))
-                throw nb::value_error("a class that waits has no new place");
+                throw nb::value_error(
+                    "a class of a waiting example is missing from the new classes");
         for (std::int64_t& label : known_.waiting.labels)
             if (label >= 0)
                 label = static_cast<std::int64_t>(position[static_cast<std::size_t>(label)]);
         known_.classes = std::move(names);
     }
 
-    /// The model goes on with more classes; `position[c]` is the new number of class c.
+    /// Add classes to the model; `position[c]` is the new number of class c.
     void add_classes(const nb::list& classes, std::vector<std::size_t> position,
                      std::vector<double> change, const Shape& shape, std::vector<Group> groups,
                      std::vector<std::size_t> own_sum, std::int64_t average_from, double memory) {
@@ -186,7 +187,7 @@ class Stream {
         known_.resume(names, arrays, bounds_);
     }
 
-    /// Names, classes and arrays, of the same moment.
+    /// Return names, classes and arrays under one lock.
     nb::tuple dump(bool with_model) {
         const Guard::Hold hold(guard_);
         return nb::make_tuple(names(), classes(), known_.arrays(with_model));
@@ -196,7 +197,7 @@ class Stream {
         const Guard::Hold hold(guard_);
         return known_.features.list();
     }
-    /// Slots of features that count as zero.
+    /// Return the slots of features that count as zero.
     std::vector<std::int32_t> ignored() {
         const Guard::Hold hold(guard_);
         return known_.features.all_ignored();
@@ -220,7 +221,7 @@ class Stream {
         if (known_.selects()) return nb::cast<std::int64_t>(known_.selection.attr("examples"));
         return known_.model->model.counters.examples;
     }
-    /// Examples that were learned or wait.
+    /// Return the number of examples learned or waiting.
     std::int64_t taken() {
         const Guard::Hold hold(guard_);
         return examples() + static_cast<std::int64_t>(known_.waiting.size());
@@ -230,29 +231,29 @@ class Stream {
         return known_.model->model.shape.features;
     }
 
-    Knowledge remember() {
+    StreamState copy_state() {
         const Guard::Hold hold(guard_);
         return known_.copy();
     }
-    void recall(const Knowledge& knowledge) {
+    void restore_state(const StreamState& knowledge) {
         const Guard::Hold hold(guard_);
         known_ = knowledge.copy();
     }
 
     Guard& guard() { return guard_; }
 
-    bool records_margins = false;  ///< the margins of each example, before it is learned
+    bool records_margins = false;  ///< record the margins of each example before learning it
 
   private:
-    /// The turn of one call that learns: it keeps other threads out, and the code of names and
-    /// values that are being read.
-    class Turn {
+    /// Locks the stream for one learning call, against other threads and against Python code that
+    /// runs while names and values are read.
+    class Writer {
       public:
-        explicit Turn(Stream& stream) : hold_(stream.guard_), stream_(stream) {
+        explicit Writer(Stream& stream) : hold_(stream.guard_), stream_(stream) {
             if (stream.busy_) reject_nested_call();
             stream.busy_ = true;
         }
-        ~Turn() {
+        ~Writer() {
             stream_.reading_.fresh.clear();
             stream_.busy_ = false;
         }
@@ -262,8 +263,8 @@ class Stream {
         Stream& stream_;
     };
 
-    /// One call that looks at the model. It may come amid another of the same thread, from a signal
-    /// handler, and then reads into memory of its own; but not while features find their slots.
+    /// Locks the stream for one reading call. The call may be nested in another of the same thread,
+    /// in a signal handler, and then uses memory of its own; it raises while slots are assigned.
     class Reader {
       public:
         explicit Reader(Stream& stream)
@@ -290,10 +291,10 @@ class Stream {
     };
 
     [[noreturn]] static void reject_nested_call() {
-        throw std::runtime_error("the names and values of x must not use the model themselves");
+        throw std::runtime_error("the names and values of x must not call the model");
     }
 
-    /// True if learning what was read cannot fail half-way.
+    /// Return whether learning the current example cannot fail half-way.
     bool cannot_fail(double target, double weight) {
         const bool full = known_.waiting.size() + 1 == bounds_.batch_size;
         if (bounds_.batch_size > 1 && (known_.model->hard() || (full && known_.waiting.extreme)))
@@ -304,11 +305,11 @@ class Stream {
                weight <= Limits::score && known_.model->cannot_overflow(reading_.row());
     }
 
-    /// Runs `body` and undoes it if it raises. `replaces`: it replaces the model before it changes
+    /// Run `body` and undo it if it raises. `replaces`: `body` replaces the model before it changes
     /// anything, so that the model itself can be kept instead of a copy.
     template <class Body>
     void all_or_nothing(bool replaces, Body&& body) {
-        Knowledge before = replaces ? known_.copy_without_model() : known_.copy();
+        StreamState before = replaces ? known_.copy_without_model() : known_.copy();
         before_ = &before;
         try {
             body();
@@ -326,24 +327,24 @@ class Stream {
     }
 
     void undo() {
-        Knowledge& before = *std::exchange(before_, nullptr);
+        StreamState& before = *std::exchange(before_, nullptr);
         if (!before.model) before.model = std::move(known_.model);  // it was not replaced yet
         known_ = std::move(before);
     }
 
-    /// Goes on with another model; the first that is replaced is kept to be put back.
+    /// Replace the model; keep the first one that is replaced for `undo`.
     void replace_model(std::unique_ptr<StreamModel> model) {
         std::swap(known_.model, model);
         if (before_ && !before_->model) before_->model = std::move(model);
     }
 
-    /// A class never seen: the Python side grows the model.
+    /// Add a new class; the Python side extends the model.
     std::int64_t add_class(nb::handle self, nb::handle label) {
         self.attr("_add_class")(label);
         return known_.classes.find(label, Vocabulary::hash_of(label));
     }
 
-    /// New features get their slots. Their names may be compared, by code of their own.
+    /// Marks that slots are being assigned; comparing names may run Python code.
     class Committing {
       public:
         explicit Committing(bool& flag) : flag_(flag) { flag_ = true; }
@@ -361,7 +362,7 @@ class Stream {
 
     // -- a model selection ---------------------------------------------------------------------
 
-    /// What an example that cannot be learned is to leave as it was.
+    /// State to restore if an example cannot be learned.
     struct Before {
         nb::object selection;
         Vocabulary classes;
@@ -369,8 +370,8 @@ class Stream {
         std::int64_t examples;
     };
 
-    /// The Python side learns; names and classes are known once it has succeeded. An interrupt may
-    /// come after the rows were learned: then the example counts.
+    /// Learn an example in Python; names and classes are added after success. If an interrupt comes
+    /// after the rows were learned, the example counts.
     void learn_in_selection(nb::handle self, nb::handle y, std::int64_t label, double target,
                             double weight) {
         const bool new_class = !regression_ && label < 0;
@@ -406,7 +407,7 @@ class Stream {
             known_.features.ignore(nb::cast<std::int32_t>(slot));
     }
 
-    /// Lets the Python side forget the features of replaced slots, and learn the rows that wait.
+    /// Forget the features of replaced slots, and learn the waiting rows, in Python.
     void learn_rows(nb::handle self, const std::vector<std::int32_t>& replaced, bool full = true) {
         const Waiting& w = known_.waiting;
         if (!full) return void(self.attr("_forget")(replaced));
@@ -423,7 +424,7 @@ class Stream {
                                  weighted ? array(w.weights) : nb::none(), replaced);
     }
 
-    /// Scores of the predictor. Those of a model selection are put into `kept`.
+    /// Return the scores of the predictor; those of a model selection are stored in `kept`.
     std::span<const double> scores_of(nb::handle self, const StreamRow& row,
                                       std::vector<double>& kept) {
         if (!known_.selects()) return known_.model->scores(row);
@@ -450,19 +451,19 @@ class Stream {
 
     bool regression_;
     Bounds bounds_;
-    Knowledge known_;
+    StreamState known_;
     Reading reading_;
     Guard guard_;
-    Knowledge* before_ = nullptr;  ///< what is put back if the example cannot be learned
-    bool busy_ = false;            ///< a call of this thread is using `reading_`
-    bool committing_ = false;      ///< what is known is between two examples
+    StreamState* before_ = nullptr;  ///< state to restore if the example cannot be learned
+    bool busy_ = false;              ///< a call of this thread is using `reading_`
+    bool committing_ = false;        ///< slots are being assigned
 };
 
-/// Keeps other threads out of a stream for several calls.
-class Door {
+/// Locks a stream for several calls of one thread.
+class StreamLock {
   public:
-    explicit Door(Guard& guard) : guard_(guard) {}
-    Door(const Door&) = delete;
+    explicit StreamLock(Guard& guard) : guard_(guard) {}
+    StreamLock(const StreamLock&) = delete;
     void enter() { hold_.emplace(guard_); }
     void leave() { hold_.reset(); }
 

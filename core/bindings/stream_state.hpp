@@ -1,4 +1,4 @@
-// All that a stream has learned: names, classes, the model, the examples that wait.
+// State of a stream: names, classes, the model, waiting examples.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -14,24 +14,25 @@
 
 namespace aggro {
 
-/// How much a stream may remember, and what happens to a feature too many.
+/// Bounds of a stream, and its overflow strategy.
 struct Bounds {
     std::size_t batch_size = 1;
     std::size_t max_features = 0;  ///< 0: no bound
-    bool hashed = false;           ///< names share slots by their hash; else the oldest makes room
+    bool hashed =
+        false;  ///< slots are hashes of names; otherwise a new feature replaces the oldest
 
     bool drops() const { return max_features > 0 && !hashed; }
     std::size_t buckets() const { return hashed ? max_features : 0; }
 };
 
-/// A copy of the array of this name.
+/// Return a copy of the array of this name.
 template <class V>
 inline std::vector<V> column(const nb::dict& arrays, const char* name) {
     const auto array = array_of<Column<V>>(arrays, name);
     return {array.data(), array.data() + array.size()};
 }
 
-/// Fills a model with arrays of its own sizes.
+/// Load arrays of the same sizes into a model.
 inline void load(Model<double>& model, const nb::dict& arrays) {
     model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
         if (size == 0) return;
@@ -42,7 +43,7 @@ inline void load(Model<double>& model, const nb::dict& arrays) {
     });
 }
 
-/// The names of a list, in this order; none may come twice.
+/// Return a vocabulary of the names, which must be distinct, in this order.
 inline Vocabulary vocabulary_of(const nb::list& names) {
     Vocabulary vocabulary;
     for (nb::handle name : names) {
@@ -54,27 +55,28 @@ inline Vocabulary vocabulary_of(const nb::list& names) {
     return vocabulary;
 }
 
-struct Knowledge {
+struct StreamState {
     Vocabulary features, classes;
-    Recency recency;  ///< of the slots, where the oldest makes room
+    Recency recency;  ///< of the slots, if the oldest is replaced
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
-    nb::object selection = nb::none();  ///< the Python side's, in place of the model
+    nb::object selection =
+        nb::none();  ///< a model selection of the Python side, instead of the model
 
     bool selects() const { return !selection.is_none(); }
 
-    Knowledge copy() const {
-        Knowledge all = copy_without_model();
+    StreamState copy() const {
+        StreamState all = copy_without_model();
         if (model) all.model = model->copy();
         if (selects()) all.selection = nb::module_::import_("copy").attr("deepcopy")(selection);
         return all;
     }
-    /// The same without the model, for callers that are going to replace it.
-    Knowledge copy_without_model() const {
+    /// Return a copy without the model, for callers that replace the model.
+    StreamState copy_without_model() const {
         return {features, classes, recency, nullptr, waiting, selection};
     }
 
-    /// Appends the new features of a reading to its row, with the slots that they will have.
+    /// Append the new features of a reading to its row, with their future slots.
     Reading::Slots find_slots(Reading& reading, const Bounds& bounds) const {
         Reading::Slots found;
         if (bounds.drops()) check_size(reading, bounds);
@@ -105,7 +107,7 @@ struct Knowledge {
         return found;
     }
 
-    /// Lets the new features of a reading have the slots that were found for them.
+    /// Store the slots of the new features of a reading.
     void take_slots(const Reading& reading, const Reading::Slots& found, const Bounds& bounds) {
         for (std::size_t i = 0; i < reading.fresh.size(); ++i) {
             const auto& [name, hash, value] = reading.fresh[i];
@@ -119,7 +121,7 @@ struct Knowledge {
         for (std::size_t k = 0; bounds.drops() && k < row.size; ++k) recency.touch(row.indices[k]);
     }
 
-    /// Gives slots to the features of a reading that were never met before.
+    /// Assign slots to the new features of a reading.
     void assign_slots(Reading& reading, const Bounds& bounds) {
         if (bounds.drops()) {
             check_size(reading, bounds);
@@ -140,7 +142,7 @@ struct Knowledge {
         waiting = {};
     }
 
-    /// All arrays by name; without `with_model`, those of the model are left out.
+    /// Return all arrays by name; without `with_model`, those of the model are omitted.
     nb::dict arrays(bool with_model) {
         nb::dict state;
         const auto keep = [&](const char* name, auto values) {
@@ -158,7 +160,7 @@ struct Knowledge {
         return state;
     }
 
-    /// Puts back what `arrays` gave without the model, and checks that it fits together.
+    /// Restore what `arrays` returned without the model, and check its consistency.
     void resume(const nb::list& names, const nb::dict& arrays, const Bounds& bounds) {
         features = vocabulary_of(names);
         const auto order = column<std::int32_t>(arrays, "recency");
@@ -174,11 +176,11 @@ struct Knowledge {
         const bool listed =
             order.size() == (bounds.drops() ? features.size() : 0) && is_permutation(order);
         if (!listed || !waiting_fits(bounds))
-            throw nb::value_error("the state of the stream does not fit together");
+            throw nb::value_error("the state of the stream is inconsistent");
         recency = Recency::from_order(order);
     }
 
-    /// Mistakes, updates and loss so far, each example evaluated before it was learned.
+    /// Return mistakes, updates and loss so far (progressive validation).
     nb::tuple progress() const {
         const Model<double>& m = model->model;
         double updates = 0, loss = 0;
@@ -189,7 +191,7 @@ struct Knowledge {
         return nb::make_tuple(m.record.mistakes[0], updates, loss);
     }
 
-    /// The weights that predict, slots x outputs, and the intercepts.
+    /// Return the predicting weights, slots x outputs, and the intercepts.
     nb::tuple weights() const {
         const Model<double>& m = model->model;
         const std::size_t slots = m.shape.features, outputs = m.shape.outputs;
@@ -202,7 +204,7 @@ struct Knowledge {
                               to_numpy(effective_bias(m, averaged), {outputs}));
     }
 
-    /// Adds weight x value of each entry of a row to `sums`, one for each output.
+    /// Add weight x value of each entry of a row to `sums`, one per output.
     void add_contributions(const StreamRow& x, double* sums) const {
         const Model<double>& m = model->model;
         const std::vector<bool> averaged = predicts_by_mean(m);
@@ -212,7 +214,7 @@ struct Knowledge {
     }
 
   private:
-    /// True for the numbers 0 .. n-1 in any order.
+    /// Return whether the numbers are a permutation of 0 .. n-1.
     static bool is_permutation(std::vector<std::int32_t> numbers) {
         std::sort(numbers.begin(), numbers.end());
         for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -253,7 +255,7 @@ struct Knowledge {
         return slot;
     }
 
-    /// Raises if the features of this example and of those that wait are more than may be kept.
+    /// Raise if the features of this example and of the waiting ones exceed max_features.
     void check_size(const Reading& reading, const Bounds& bounds) const {
         if (reading.fresh.empty()) return;
         std::vector<std::int32_t> needed = waiting.slots;

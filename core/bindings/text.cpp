@@ -1,4 +1,4 @@
-// The text parsers and the hashing of names for Python. Arrays are handed over without a copy.
+// Python bindings of the text parsers and of hashing. Arrays are passed without a copy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -80,7 +80,7 @@ Rows<std::int64_t, Value> widened(Rows<std::int32_t, Value>&& narrow) {
     return wide;
 }
 
-// Reads a stream of blocks; rows pile up until they are taken.
+// Parses a stream of blocks; rows accumulate until `take`.
 class TextParser {
   public:
     using Format = std::variant<Svmlight, VowpalWabbit>;
@@ -142,7 +142,7 @@ class TextParser {
         rows_;
 };
 
-// Reads a stream of blocks into columns of strings; records pile up until they are taken.
+// Parses a stream of blocks into columns of strings; records accumulate until `take`.
 class CsvParser {
   public:
     CsvParser(char delimiter, std::vector<int> places, bool skip_bad, std::size_t longest)
@@ -171,14 +171,14 @@ class CsvParser {
     Progress progress_;
 };
 
-// The face that all parsers of lines have.
+// The common interface of line parsers.
 template <class Parser>
 void bind_parser(nb::class_<Parser>& parser) {
     parser
         .def("feed", &Parser::feed, "data"_a, "final"_a, "most_rows"_a,
-             "Parse whole lines until the data, the rows or the patience end; returns the bytes "
-             "used.")
-        .def("take", &Parser::take, "Hand over the rows read so far.")
+             "Parse complete lines until the end of the data, of the rows or of the tolerated "
+             "errors; return the number of bytes used.")
+        .def("take", &Parser::take, "Return the rows parsed so far and start again.")
         .def(
             "problems",
             [](Parser& parser) {
@@ -189,7 +189,7 @@ void bind_parser(nb::class_<Parser>& parser) {
                                                problem.reason));
                 return list;
             },
-            "The first bad lines: (line, column or 0, the word, what is wrong with it).")
+            "The first invalid lines: (line, column or 0, word, reason).")
         .def_prop_ro("rows", &Parser::rows)
         .def_prop_rw(
             "line", [](Parser& parser) { return parser.progress().line; },
@@ -236,8 +236,8 @@ void bind_hashing(nb::module_& m) {
             return nb::make_tuple(give(read.first), give(read.second));
         },
         "bytes"_a, "offsets"_a,
-        "The number in every string of an Arrow column, NaN where there is none; and its kind: "
-        "0 text, 1 number, 2 whole number, 3 true or false, 4 missing.");
+        "Return the number in every string of an Arrow column, NaN if there is none; and its kind: "
+        "0 text, 1 number, 2 integer, 3 true or false, 4 missing.");
     m.def(
         "hash_words",
         [](const Bytes& bytes, const Offsets<Offset>& offsets, std::string_view prefix, int bits) {
@@ -285,7 +285,8 @@ void bind_text(nb::module_& m) {
             new (self) CsvParser(delimiter[0], std::move(places), skip_bad, longest);
         },
         "delimiter"_a, "places"_a, "skip_bad"_a, "longest"_a,
-        "Fields of a record go to the column that `places` gives them, or nowhere if negative.");
+        "Fields of a record are stored in the column that `places` gives them, or skipped if it is "
+        "negative.");
     bind_parser(csv);
     m.def(
         "parse_float",
@@ -296,14 +297,14 @@ void bind_text(nb::module_& m) {
             if (end != padded.data() + text.size()) return nb::none();
             return nb::float_(value);
         },
-        "text"_a, "One decimal number as the parsers read it; None when it is none.");
+        "text"_a, "Parse one decimal number; return None if it is invalid.");
     m.def(
         "checksum", [](const Bytes& bytes) { return aggro::checksum(bytes.data(), bytes.size()); },
-        "bytes"_a, "A checksum of bytes, against damage.");
+        "bytes"_a, "Return a checksum of bytes, against damage.");
     m.def(
         "hash_name",
         [](std::string_view name, std::uint64_t seed) { return aggro::hash_name(name, seed); },
-        "name"_a, "seed"_a = 0, "Vowpal Wabbit's hash of a name: digits are their own number.");
+        "name"_a, "seed"_a = 0, "Return Vowpal Wabbit's hash of a name: a number is its own hash.");
     bind_hashing<std::int32_t>(m);
     bind_hashing<std::int64_t>(m);
 }

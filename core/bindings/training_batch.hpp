@@ -1,4 +1,4 @@
-// Labels, targets, weights and an order from Python: a training batch.
+// Conversion of labels, targets, weights and an order from Python to a training batch.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -19,7 +19,7 @@ using Values = std::optional<Table>;
 template <std::size_t axes>
 using Margins = std::optional<nb::ndarray<double, nb::ndim<axes>, nb::c_contig, nb::device::cpu>>;
 
-/// What belongs to the rows, kept alive while they are learned.
+/// Labels, targets, weights and order, with references that keep the arrays alive.
 struct Targets {
     Labels labels;
     Values values;
@@ -34,8 +34,9 @@ struct Targets {
             throw nb::value_error("labels, targets and weights need one entry for each row of X");
         TrainingBatch training;
         training.count = order ? order->size() : rows;
-        // a batch of more rows than there are needs no room for them; one row left of a batch is
-        // still a batch, so that it does not matter, to the last bit, in which call it comes
+        // the batch size need not exceed the number of rows; a last batch of one row is still
+        // solved as a batch, so that results do not depend, to the last bit, on the call it comes
+        // in
         training.batch_size =
             std::clamp<std::size_t>(batch_size, 1, std::max<std::size_t>(training.count, 2));
         if (labels) training.labels = labels->data();
@@ -53,15 +54,16 @@ struct Targets {
     }
 };
 
-/// Where the margins of rows before they are learned are written, and which model gives them.
+/// Output for the margins of rows before they are learned, and the model to record.
 struct RecordedMargins {
-    const Rows* reference = nullptr;    ///< scored beside each of them
+    const Rows* reference = nullptr;    ///< scored together with each row
     Margins<3> margins = std::nullopt;  ///< rows x 2 x outputs
-    std::size_t model = 0;              ///< which of several models
+    std::size_t model = 0;              ///< number of the model
 
     void begin(TrainingBatch& training, const std::vector<Shape>& shapes) const {
         if (!reference && !margins) return;
-        if (model >= shapes.size()) throw std::out_of_range("recorded names no model");
+        if (model >= shapes.size())
+            throw std::out_of_range("recorded is not the number of a model");
         const Shape& shape = shapes[model];
         const bool fits = reference && margins && reference->matrix.rows == 1 &&
                           reference->matrix.features == shape.features &&
@@ -69,7 +71,7 @@ struct RecordedMargins {
                           margins->shape(2) == shape.outputs / shape.models;
         if (!fits)
             throw std::invalid_argument(
-                "margins need a reference row and room for rows x 2 x outputs");
+                "margins need a reference row and the shape rows x 2 x outputs");
         check_all_count(training);
         training.reference = &reference->matrix;
         training.margins = margins->data();
@@ -90,7 +92,7 @@ inline void check_features(const Matrix& x, std::size_t features) {
                                 " features, but the model has " + std::to_string(features));
 }
 
-/// A batch needs the products of all its rows with each other, and room to solve for them.
+/// Check the memory that a batch needs for the products of its rows and the solver.
 inline void check_batch(const TrainingBatch& training, std::size_t outputs) {
     const auto rows = static_cast<double>(training.batch_size);
     check_memory(rows * (3 * rows + 6 * static_cast<double>(outputs)) * sizeof(double),
@@ -98,7 +100,7 @@ inline void check_batch(const TrainingBatch& training, std::size_t outputs) {
                  "use smaller ones");
 }
 
-/// Room for the scores of these rows.
+/// Return a buffer for the scores of these rows.
 template <class T>
 inline std::vector<T> score_buffer(const Matrix& x, std::size_t outputs) {
     check_memory(static_cast<double>(x.rows) * static_cast<double>(outputs) * sizeof(T),
@@ -108,10 +110,11 @@ inline std::vector<T> score_buffer(const Matrix& x, std::size_t outputs) {
 
 inline void check_order(const TrainingBatch& training, std::size_t rows) {
     for (std::size_t i = 0; i < training.count; ++i)
-        if (training.row(i) >= rows) throw std::out_of_range("order names a row that is not there");
+        if (training.row(i) >= rows)
+            throw std::out_of_range("order contains the index of a row that does not exist");
 }
 
-/// Every group has what it learns from, in every row.
+/// Check that every row has a target for every group.
 inline void check_targets(const std::vector<Group>& groups, const TrainingBatch& training) {
     for (const Group& g : groups) {
         const bool classes = picks_class(g.task);

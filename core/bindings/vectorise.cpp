@@ -1,4 +1,4 @@
-// Documents to sparse rows for Python; most of it runs without the interpreter's lock.
+// Python bindings of the vectoriser; most work runs without the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -16,7 +16,7 @@ void bind_vectorise(nb::module_& m) {
     m.def(
         "set_characters",
         [](const Bytes& kinds, const Input<std::uint32_t>& lower) {
-            if (letters().known()) return;  // set by another thread, which may be reading
+            if (letters().known()) return;  // set by another thread, and possibly in use
             if (kinds.size() != end_of_unicode)
                 throw nb::value_error("every character has its kind");
             for (std::size_t c = 0; c < kinds.size(); ++c)
@@ -27,34 +27,36 @@ void bind_vectorise(nb::module_& m) {
         },
         "kinds"_a, "lower"_a, "Set the properties of all characters (see aggro.text.alphabet).");
     m.def(
-        "check_texts", [](nb::list documents) { Listed(std::move(documents), nb::none()); },
-        "documents"_a, "Raise unless all are strings, or bytes of UTF-8; the message names one.");
+        "check_texts", [](nb::list documents) { StringList(std::move(documents), nb::none()); },
+        "documents"_a,
+        "Raise unless all documents are strings, or bytes of UTF-8; the message names the first "
+        "that is not.");
     m.def(
         "check_texts",
         [](Bytes bytes, Input<std::int64_t> offsets) {
-            Laid<std::int64_t>(std::move(bytes), std::move(offsets));
+            ArrowStrings<std::int64_t>(std::move(bytes), std::move(offsets));
         },
         "bytes"_a, "offsets"_a);
     m.def(
         "murmur3",
         [](const Bytes& bytes, const Input<std::int64_t>& offsets) {
-            const Laid<std::int64_t> names(bytes, offsets, true);
+            const ArrowStrings<std::int64_t> names(bytes, offsets, true);
             std::vector<std::int32_t> hashes;
             for (std::size_t i = 0; i < names.count(); ++i)
                 hashes.push_back(static_cast<std::int32_t>(aggro::murmur3(names.at(i), 0)));
             return give(std::move(hashes));
         },
-        "bytes"_a, "offsets"_a, "The hash of every string of an Arrow column, with a sign.");
+        "bytes"_a, "offsets"_a, "Return the signed hash of every string of an Arrow column.");
     nb::class_<Words>(m, "Words", "Documents to sparse rows of hashed words.")
         .def(
             "__init__", [](Words* self, const nb::dict& how) { new (self) Words(make(how)); },
-            "how"_a, "Every option by name; aggro.text.options checks them.")
+            "how"_a, "All options by name; aggro.text.options checks them.")
         .def(
             "rows",
             [](Words& self, nb::list documents, bool learn, std::size_t threads, bool single,
                nb::object prepare) {
-                return self.rows(Listed(std::move(documents), std::move(prepare)), learn, threads,
-                                 single);
+                return self.rows(StringList(std::move(documents), std::move(prepare)), learn,
+                                 threads, single);
             },
             "documents"_a, "learn"_a = false, "threads"_a = 1, "single"_a = false,
             "prepare"_a = nb::none(),
@@ -63,14 +65,16 @@ void bind_vectorise(nb::module_& m) {
             "rows",
             [](Words& self, Bytes bytes, Input<std::int32_t> offsets, bool learn,
                std::size_t threads, bool single) {
-                return self.rows(Laid<std::int32_t>(bytes, offsets), learn, threads, single);
+                return self.rows(ArrowStrings<std::int32_t>(bytes, offsets), learn, threads,
+                                 single);
             },
             "bytes"_a, "offsets"_a, "learn"_a = false, "threads"_a = 1, "single"_a = false)
         .def(
             "rows",
             [](Words& self, Bytes bytes, Input<std::int64_t> offsets, bool learn,
                std::size_t threads, bool single) {
-                return self.rows(Laid<std::int64_t>(bytes, offsets), learn, threads, single);
+                return self.rows(ArrowStrings<std::int64_t>(bytes, offsets), learn, threads,
+                                 single);
             },
             "bytes"_a, "offsets"_a, "learn"_a = false, "threads"_a = 1, "single"_a = false)
         .def(
@@ -78,7 +82,7 @@ void bind_vectorise(nb::module_& m) {
             [](const Words& self, nb::object document, nb::object prepare) {
                 nb::list one;
                 one.append(document);
-                Listed source(one, prepare);
+                StringList source(one, prepare);
                 std::size_t next = 0;
                 const std::vector<Document> block = source.block(next);
                 nb::list out;
@@ -90,7 +94,8 @@ void bind_vectorise(nb::module_& m) {
                 return out;
             },
             "document"_a, "prepare"_a = nb::none(),
-            "Words and n-grams of a document as they come; columns of negative sign as ~column.")
+            "Return the words and n-grams of a document in order; columns of negative sign as "
+            "~column.")
         .def(
             "find",
             [](Words& self, std::size_t which, const Input<std::int64_t>& columns) {
@@ -106,10 +111,11 @@ void bind_vectorise(nb::module_& m) {
                     return give(std::move(found));
                 });
             },
-            "which"_a, "columns"_a, "The feature of each column in a range; -1 if it has none.")
+            "which"_a, "columns"_a,
+            "Return the feature of each column in a range; -1 if it has none.")
         .def(
             "begin", [](Words& self) { self.alone([&] { self.v.begin(); }); },
-            "Begin a transaction: what is learned from here on can be undone by restore().")
+            "Begin a transaction, which restore() undoes.")
         .def("keep", [](Words& self) { self.alone([&] { self.v.keep(); }); })
         .def("restore", [](Words& self) { self.alone([&] { self.v.restore(); }); })
         .def(
@@ -119,7 +125,7 @@ void bind_vectorise(nb::module_& m) {
                     if (self.v.names) self.v.names->prune();
                 });
             },
-            "Forget the names used least, where there are too many.")
+            "Remove the least frequent names if there are too many.")
         .def_prop_ro("sizes",
                      [](Words& self) {
                          return self.alone([&] {
@@ -130,7 +136,7 @@ void bind_vectorise(nb::module_& m) {
                              return sizes;
                          });
                      })
-        .def("state", &state_of, "The state as arrays by name.")
+        .def("state", &state_of, "Return the state as arrays by name.")
         .def("load_state", &load_state, "state"_a, "most_names"_a = 0,
-             "Restore a state of state(); if something does not fit, nothing is changed.");
+             "Restore what state() returned; if something does not fit, nothing changes.");
 }

@@ -1,4 +1,4 @@
-// A vectoriser behind its lock, and its state as arrays.
+// A vectoriser with its lock, and its state as arrays.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
@@ -13,7 +13,7 @@
 
 namespace aggro::words {
 
-/// A vectoriser behind its lock: one thread learns, or several read.
+/// A vectoriser with its lock: one thread learns, or several read.
 class Words {
   public:
     explicit Words(Vectoriser vectoriser) : v(std::move(vectoriser)) {}
@@ -41,7 +41,7 @@ class Words {
         return single ? rows<float>(source, learn, threads) : rows<double>(source, learn, threads);
     }
 
-    /// Waits for the lock without holding the interpreter's.
+    /// Lock; release the GIL while waiting.
     template <class Work>
     auto alone(Work&& work) {
         std::unique_lock lock(mutex_, std::defer_lock);
@@ -66,7 +66,7 @@ class Words {
         }
     }
 
-    /// Reserves memory for all documents, by the size of the first ones.
+    /// Reserve memory for all documents, estimated from the first ones.
     template <class T>
     static void reserve(std::vector<Rows<T>>& all, std::size_t done, std::size_t count) {
         for (Rows<T>& rows : all) {
@@ -125,7 +125,7 @@ inline void load_range(Range& range, const std::string& number, const nb::dict& 
         for (std::size_t i = 0; i < met.size(); ++i) {
             const auto column = static_cast<std::uint32_t>(met(i));
             if (met(i) < 0 || column >= columns || places.find(column) != Places::nowhere)
-                throw nb::value_error("the columns of the vectoriser are not columns, once each");
+                throw nb::value_error("the columns of the vectoriser must be distinct columns");
             places.place(column);
         }
         features = places.size();
@@ -138,7 +138,7 @@ inline void load_range(Range& range, const std::string& number, const nb::dict& 
                 std::isfinite(totals(0)) && std::isfinite(totals(1));
     for (std::size_t i = 0; fits && i < with.size(); ++i)
         fits = with(i) >= 0 && with(i) <= totals(0);
-    if (!fits) throw nb::value_error("the documents of the vectoriser are not counts");
+    if (!fits) throw nb::value_error("the document counts of the vectoriser are out of range");
     range.documents->total = totals(0);
     range.documents->emphasis = totals(1);
     range.documents->with.assign(with.data(), with.data() + with.size());
@@ -149,12 +149,12 @@ inline void load_names(Names& names, const nb::dict& state) {
     const auto ends = part<std::int64_t>(state, "name_ends"),
                counts = part<std::int64_t>(state, "name_counts");
     if (ends.size() != counts.size())
-        throw nb::value_error("the names of the vectoriser do not fit together");
+        throw nb::value_error("the names of the vectoriser are inconsistent");
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < ends.size(); ++i) {
         const bool fits = ends(i) >= begin && static_cast<std::size_t>(ends(i)) <= text.size() &&
                           counts(i) > 0 && counts(i) < (std::int64_t{1} << 32);
-        if (!fits) throw nb::value_error("the names of the vectoriser do not fit together");
+        if (!fits) throw nb::value_error("the names of the vectoriser are inconsistent");
         const std::string_view name(reinterpret_cast<const char*>(text.data()) + begin,
                                     static_cast<std::size_t>(ends(i) - begin));
         names.note(aggro::murmur3(name, 0), name, static_cast<std::uint32_t>(counts(i)));

@@ -82,7 +82,7 @@ struct DriftRecord {
 /// recent sums discount old examples, so that they follow a drifting stream, and weigh examples.
 /// The totals count every example once.
 struct Record {
-    std::size_t rivals;               ///< predictors of each model: mean weights, last weights
+    std::size_t predictors;           ///< predictors of each model: mean weights, last weights
     Aligned<double> mistakes;         ///< errors of each model, with the predictor used at the time
     Aligned<double> distances;        ///< absolute errors of each model, in regression
     Aligned<double> recent_mistakes;  ///< for each predictor of each model
@@ -100,11 +100,11 @@ struct Record {
     Aligned<double> margin_size;  ///< recent sum of the magnitudes of its margins
     Aligned<double> margin_loss;  ///< recent loss of its margins, multiplied by each of `stretches`
 
-    explicit Record(std::size_t models = 0, std::size_t rivals_ = 1)
-        : rivals(rivals_),
+    explicit Record(std::size_t models = 0, std::size_t predictors_ = 1)
+        : predictors(predictors_),
           mistakes(models),
-          recent_mistakes(models * rivals_),
-          recent_loss(models * rivals_) {}
+          recent_mistakes(models * predictors_),
+          recent_loss(models * predictors_) {}
 
     static constexpr std::array<double, 4> stretches{0.5, 1, 2, 4};
 

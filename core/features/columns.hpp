@@ -14,19 +14,19 @@
 
 namespace aggro {
 
-/// Statistics of columns over the rows met so far; NaN stands for a missing value.
+/// Statistics of columns over the rows learned so far; NaN is a missing value.
 ///
-/// Copies are cheap: the sample and the ranks are shared until one of them changes. A column that
-/// appears later was zero so far.
+/// Copies are cheap: the sample and the ranks are shared until one of them changes. Values of a new
+/// column were zero so far.
 struct Columns {
-    static constexpr std::size_t capacity = 512;  ///< rows in the sample that ranks come from
+    static constexpr std::size_t capacity = 512;  ///< rows in the sample that defines the ranks
     static constexpr double limit = 4;            ///< of standardised values
 
     std::uint64_t seed = 0;
     std::uint64_t rows = 0;
     std::vector<double> mean, square, missing;  ///< square: sum of squared distances to the mean
 
-    /// A uniform sample of the rows met so far (column by column, `capacity` values each).
+    /// A uniform sample of the rows learned so far (column by column, `capacity` values each).
     std::shared_ptr<std::vector<double>> sample = std::make_shared<std::vector<double>>();
 
     /// The empirical distribution of each column when the number of rows was last a power of four:
@@ -56,7 +56,7 @@ struct Columns {
         ranks = std::move(known);
     }
 
-    /// Counts a row of all columns.
+    /// Add a row of all columns.
     void add(const double* row) {
         ++rows;
         const auto n = static_cast<double>(rows);
@@ -77,21 +77,21 @@ struct Columns {
         if (std::has_single_bit(rows) && std::countr_zero(rows) % 2 == 0) find_ranks();
     }
 
-    /// The value less the mean, in standard deviations; zero if all were the same.
+    /// Return the value minus the mean in standard deviations; zero for a constant column.
     double standardised(std::size_t j, double value) const {
         const double known = static_cast<double>(rows) - missing[j];
         if (!(square[j] > 0)) return 0;
         return std::clamp((value - mean[j]) / std::sqrt(square[j] / known), -limit, limit);
     }
 
-    /// The share of sampled values below this one, equal ones counted half.
+    /// Return the share of sampled values below this one, counting equal ones half.
     double rank(std::size_t j, double value) const {
         if (j + 1 >= ranks->start.size()) return 0.5;
         const std::int64_t start = ranks->start[j], size = ranks->start[j + 1] - start;
         if (size == 0) return 0.5;
         const double* values = ranks->values.data() + start;
         const std::int32_t* up_to = ranks->up_to.data() + start;
-        std::int64_t at = 0;  // the first value that is not below, found without branches
+        std::int64_t at = 0;  // first value that is not below, found without branches
         for (std::int64_t left = size; left > 0;) {
             const std::int64_t half = (left + 1) / 2;
             at += values[at + half - 1] < value ? half : 0;
@@ -103,7 +103,7 @@ struct Columns {
     }
 
   private:
-    /// Every row met so far is equally likely to be in the sample.
+    /// Add a row to the sample with equal probability for all rows (reservoir sampling).
     void put_into_sample(const double* row) {
         std::uint64_t state = seed + rows * 0x9E3779B97F4A7C15ULL;
         const std::uint64_t slot = rows <= capacity ? rows - 1 : random_bits(state) % rows;

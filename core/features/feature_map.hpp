@@ -12,8 +12,8 @@
 
 namespace aggro {
 
-/// Which features there are, and where. They lie in the order: Fourier features, the columns met
-/// first, their grids, columns that appeared later, grids of these: a feature keeps its place.
+/// Layout of the features: Fourier features, the columns of the first row, their grids, columns
+/// added later, their grids. A feature never changes its position.
 struct FeatureLayout {
     struct Block {
         std::size_t column, columns;  ///< of the table
@@ -23,17 +23,17 @@ struct FeatureLayout {
         std::size_t end() const { return first + columns + grids * Grids::places; }
     };
 
-    std::size_t grids_wanted = 0;  ///< over the columns met first
+    std::size_t grids_wanted = 0;  ///< over the columns of the first row
     Fourier fourier;
     Grids grids;
     std::vector<Block> blocks;
-    float gain = 1;  ///< of standardised columns
+    float gain = 1;  ///< factor of standardised columns
 
     std::size_t columns() const {
         return blocks.empty() ? 0 : blocks.back().column + blocks.back().columns;
     }
     std::size_t features() const { return blocks.empty() ? fourier.size : blocks.back().end(); }
-    /// Number of features of a row that are written out.
+    /// Return the number of stored features of a row.
     std::size_t stored() const { return fourier.size + columns() + grids.size(); }
     bool dense() const { return grids_wanted == 0; }
 
@@ -53,11 +53,11 @@ struct FeatureLayout {
     }
 };
 
-/// Maps rows of columns to features of one or several layouts. What it learns, for all layouts
-/// alike, is where the values of each column lie. Copies are cheap.
+/// Maps rows of columns to features of one or several layouts, which share the learned statistics
+/// of the columns. Copies are cheap.
 class FeatureMap {
   public:
-    /// Number of Fourier features, and of grids over the columns met first; 0 for none.
+    /// Number of Fourier features, and of grids over the columns of the first row; 0 for none.
     using Sizes = std::pair<std::size_t, std::size_t>;
 
     Columns columns;
@@ -66,7 +66,7 @@ class FeatureMap {
         : sizes_(std::move(sizes)), seed_(seed) {
         columns.seed = mixed(seed, 3);
         for (auto& [fourier, grids] : sizes_) {
-            fourier += fourier % 2;  // half of them are of ranks
+            fourier += fourier % 2;  // half of them use ranks
             auto empty = std::make_shared<FeatureLayout>();
             empty->fourier.size = fourier;
             empty->fourier.seed = mixed(seed, 1);
@@ -80,10 +80,10 @@ class FeatureMap {
     std::uint64_t seed() const { return seed_; }
     const FeatureLayout& layout(std::size_t which) const { return *layouts_.at(which); }
 
-    /// A map with the same options that has met nothing.
+    /// Return an untrained map with the same options.
     FeatureMap blank() const { return {sizes_, seed_}; }
 
-    /// The same map with one of its layouts.
+    /// Return a copy with one of the layouts.
     FeatureMap only(std::size_t which) const {
         FeatureMap map({sizes_.at(which)}, seed_);
         map.columns = columns;
@@ -91,7 +91,7 @@ class FeatureMap {
         return map;
     }
 
-    /// Adds columns up to this number; features keep their places.
+    /// Add columns up to this number; features keep their positions.
     void grow(std::size_t count) {
         if (count <= columns.count()) return;
         auto layouts = layouts_;
@@ -110,7 +110,7 @@ class FeatureMap {
     std::vector<std::shared_ptr<const FeatureLayout>> layouts_;
 };
 
-/// A row as the columns met so far see it.
+/// A row, standardised and ranked.
 struct PlacedRow {
     std::vector<float> standardised, ranks, centred_ranks;
 
@@ -126,12 +126,12 @@ struct PlacedRow {
     }
 };
 
-/// Writes the features of one row after the other.
+/// Writes the features of rows, one by one.
 class RowMapper {
   public:
     explicit RowMapper(const FeatureLayout& layout) : layout_(layout) {}
 
-    /// Writes `stored()` values, and the places of the features unless all are dense.
+    /// Write `stored()` values, and the positions of the features unless all are dense.
     template <class T>
     void map(const PlacedRow& row, T* values, std::int32_t* indices) {
         std::size_t at = layout_.fourier.size;
@@ -161,7 +161,7 @@ class RowMapper {
     }
 
     const FeatureLayout& layout_;
-    std::vector<float> phases_;  ///< of the present row
+    std::vector<float> phases_;  ///< of the current row
     std::vector<std::uint32_t> cells_;
 };
 

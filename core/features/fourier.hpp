@@ -10,13 +10,14 @@
 
 namespace aggro {
 
-/// One state of random numbers out of two.
+/// Combine two states of random numbers.
 inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t key) {
     std::uint64_t state = seed ^ (key * 0xD1B54A32D192ED03ULL);
     return random_bits(state);
 }
 
-/// cos(2πt), with an error below 4e-7: a polynomial in the squared distance to the nearest turn.
+/// Return cos(2πt) with an error below 4e-7: a polynomial in the squared distance to the nearest
+/// integer.
 inline float cosine_of_turns(float t) {
     const float turn = t - std::nearbyint(t), x = turn * turn;
     float p = 6.54589006f;
@@ -28,9 +29,9 @@ inline float cosine_of_turns(float t) {
     return p * x + 1.0f;
 }
 
-/// cos(⟨w, z⟩ + b) for Gaussian directions w: inner products are those of a Gaussian kernel
-/// (Rahimi and Recht, 2007). Half of the features are of standardised columns, half of their ranks.
-/// The direction of a column depends on the seed and the column only.
+/// Features cos(⟨w, z⟩ + b) with Gaussian directions w, whose inner products approximate a Gaussian
+/// kernel (Rahimi and Recht, 2007). Half of the features use standardised columns, half their
+/// ranks. The direction of a column depends only on the seed and the column.
 struct Fourier {
     static constexpr double smoothness = 1.6;  ///< gamma of the kernel, times the number of columns
     static constexpr std::uint64_t offsets = 0x6F66667365747321ULL;
@@ -39,9 +40,9 @@ struct Fourier {
     std::uint64_t seed = 0;
     double gamma = 0;
     std::vector<float> offset;      ///< in turns
-    std::vector<float> directions;  ///< in turns; a line of all features for each column
+    std::vector<float> directions;  ///< in turns; for each column one row of all features
 
-    /// Draws the offsets; the width of the kernel follows the number of columns.
+    /// Draw the offsets; the width of the kernel depends on the number of columns.
     void begin(std::size_t columns) {
         gamma = smoothness / static_cast<double>(std::max<std::size_t>(columns, 4));
         std::uint64_t state = mixed(seed, offsets);
@@ -61,7 +62,7 @@ struct Fourier {
         }
     }
 
-    /// Fills `out` with the features of standardised values and of standardised ranks.
+    /// Fill `out` with the features of standardised values and of standardised ranks.
     template <class T>
     void map(const std::vector<float>& values, const std::vector<float>& ranks,
              std::vector<float>& phases, T* out) const {

@@ -1,4 +1,4 @@
-// Random binnings: cells of random grids over a few ranked columns.
+// Random binning: cells of random grids over a few ranked columns.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace aggro {
 
-/// Grids over a few columns with cells of random width (Rahimi and Recht, 2007). A row lies in one
-/// cell of each grid; cells are hashed to places of their grid.
+/// Grids over a few columns with cells of random width (Rahimi and Recht, 2007). A row is in one
+/// cell of each grid; cells are hashed to positions of their grid.
 struct Grids {
     static constexpr std::size_t places = 256;            ///< of each grid
     static constexpr std::size_t narrow = 2, widest = 4;  ///< number of columns of a grid
@@ -19,8 +19,8 @@ struct Grids {
     static constexpr double narrowest = 1e-3;
     static constexpr float missing = -1000;  ///< the rank of a missing value, far from all others
 
-    /// One column of each grid: the cell is floor(shift + rank * per_rank). A grid with fewer than
-    /// `widest` columns has others whose cell is always zero.
+    /// One column of each grid; the cell is floor(shift + rank * per_rank). Unused columns of a
+    /// grid with fewer than `widest` columns always have cell zero.
     struct Side {
         std::vector<std::uint32_t> column;
         std::vector<float> shift, per_rank;
@@ -37,7 +37,7 @@ struct Grids {
 
     std::size_t size() const { return sides[0].column.size(); }
 
-    /// Adds grids over these columns, each with at least one from `fresh` on.
+    /// Add grids over these columns; each grid uses at least one column from `fresh` on.
     void add(std::size_t grids, std::size_t fresh, std::size_t columns) {
         for (std::size_t g = size(), end = g + grids; g < end; ++g) {
             std::uint64_t state = mixed(seed, g);
@@ -53,7 +53,7 @@ struct Grids {
         }
     }
 
-    /// Fills `place` with the place of a row in each grid.
+    /// Fill `place` with the position of a row in each grid.
     void map(const std::vector<float>& ranks, std::vector<std::uint32_t>& place) const {
         place.assign(size(), 0);
         for (const Side& side : sides)
@@ -73,7 +73,7 @@ struct Grids {
         return random_bits(state) % count;
     }
 
-    /// Adds a column to a grid; widths have a gamma distribution of shape 2.
+    /// Add a column to a grid; widths have a gamma distribution of shape 2.
     static void draw(std::uint64_t& state, Side& side, std::size_t column) {
         const double gamma = -std::log(uniform(state)) - std::log(uniform(state));
         const double cell = width / 2 * gamma + narrowest;

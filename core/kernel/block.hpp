@@ -14,7 +14,7 @@ struct KernelBlock {
     std::vector<Target> targets;
     std::vector<double> weights;
     std::vector<std::int64_t> ids;
-    std::vector<double> self;  ///< k(x, x), the constant included
+    std::vector<double> self;  ///< k(x, x), including the constant
 
     double* kernel(std::size_t r) { return values.data() + r * stride; }
     const double* kernel(std::size_t r) const { return values.data() + r * stride; }
@@ -24,21 +24,22 @@ struct KernelBlock {
 
     void clear() { rows = 0, targets.clear(), weights.clear(), ids.clear(), has_inner = false; }
 
-    /// Makes room for the values with `slots` support vectors and with all that may come.
+    /// Reserve memory for the values with `slots` support vectors and with all that may be added.
     void reserve(std::size_t slots) {
         stride = padded_to_vectors(slots + rows);
         values.resize(rows * stride);
         self.resize(rows);
     }
 
-    /// The values with every support vector of the store.
+    /// Compute the kernel values with every support vector of the store.
     void evaluate(const KernelFunction& k, double shift, const Store& store) {
         reserve(store.size());
         for (std::size_t r = 0; r < rows; ++r) self[r] = self_value(k, examples.norms[r]) + shift;
         fill(k, shift, store, values.data(), stride);
     }
 
-    /// The values between the examples, on demand: a block that changes nothing does not need them.
+    /// Compute the kernel values between the examples, on demand: a block that changes nothing does
+    /// not need them.
     void need_inner(const KernelFunction& k, double shift) {
         if (has_inner) return;
         has_inner = true;
@@ -54,7 +55,7 @@ struct KernelBlock {
         }
     }
 
-    /// The values between the examples, from outside.
+    /// Set the kernel values between the examples.
     void set_inner(const double* matrix) {
         inner_stride = rows;
         between.assign(matrix, matrix + rows * rows);
@@ -62,7 +63,7 @@ struct KernelBlock {
         has_inner = true;
     }
 
-    /// Example r has become support vector `slot`, from the point of view of rows first and later.
+    /// Add a column for example r, which became support vector `slot`, to rows `first` and later.
     void add_column(std::size_t slot, std::size_t r, std::size_t first) {
         for (std::size_t i = first; i < rows; ++i) kernel(i)[slot] = inner(i, r);
     }

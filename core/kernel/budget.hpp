@@ -10,7 +10,7 @@
 
 namespace aggro {
 
-/// The smallest of the values.
+/// Return the smallest value.
 inline double smallest(const std::vector<double>& values) {
     constexpr std::size_t bytes = 64, width = bytes / sizeof(double);
     Vector<double, bytes> least = Vector<double, bytes>{} + infinity;
@@ -25,8 +25,9 @@ inline double smallest(const std::vector<double>& values) {
     return best;
 }
 
-/// Where the cheapest stands; of those that are so but for rounding, the oldest. Examples that are
-/// far apart often took the same step: rounding would choose another one on every machine.
+/// Return the position of the smallest cost; of several that are equal up to rounding, the oldest.
+/// Distant examples often took the same step, and rounding would choose differently on each
+/// machine.
 inline std::size_t oldest_of_cheapest(const std::vector<double>& costs,
                                       const std::vector<std::int64_t>& born) {
     constexpr double rounding = 1e-9;
@@ -44,7 +45,8 @@ class Budget {
 
     bool exceeded_by(std::size_t size) const { return limit > 0 && size > limit; }
 
-    /// Whether the kernel matrix, its inverse and the nearest neighbours are remembered.
+    /// Return whether the strategy needs the kernel matrix; likewise the inverse and the nearest
+    /// neighbours below.
     bool keeps_table() const {
         return limit > 0 && with_strategy(strategy, [](auto how) { return how.keeps_table; });
     }
@@ -55,18 +57,18 @@ class Budget {
         return limit > 0 && with_strategy(strategy, [](auto how) { return how.keeps_neighbours; });
     }
 
-    /// Takes in an example that becomes the last slot; `kernel` are its values with all others.
+    /// Add an example as the last slot; `kernel` contains its values with all others.
     void take_in(const double* kernel, double self) {
         if (limit > 0) with_strategy(strategy, [&](auto how) { how.take_in(known, kernel, self); });
     }
 
-    /// The newcomers stay; V consists of them, or holds them. To be called before `choose`.
+    /// Exclude the newcomers from removal; V contains them. Call this before `choose`.
     void protect(const std::vector<Newcomer>& newcomers, const Expansion& e) {
         kept.name(newcomers);
         with_strategy(strategy, [&](auto how) { how.protect(kept, newcomers, e); });
     }
 
-    /// The slot to remove; `shares` lists the others that receive a part of its weight.
+    /// Return the slot to remove; `shares` lists the others that receive a part of its weight.
     std::size_t choose(const Expansion& e) {
         costs.resize(e.size());
         shares.clear();
@@ -79,13 +81,13 @@ class Budget {
         });
     }
 
-    /// Slot r goes; the last one takes its place. To be called before it leaves the expansion.
+    /// Remove slot r, which the last one replaces. Call this before removing it from the expansion.
     void removed(std::size_t r, const Expansion& e) {
         kept.removed(r, e.size() - 1);
         with_strategy(strategy, [&](auto how) { how.removed(known, e, r); });
     }
 
-    /// The batch is over.
+    /// Finish a batch.
     void finish_batch(const Expansion& e) {
         if (limit > 0) with_strategy(strategy, [&](auto how) { how.finish_batch(known, e); });
     }

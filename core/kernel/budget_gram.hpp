@@ -1,5 +1,4 @@
-// Support vectors of a budget: their kernel matrix, nearest neighbours, and a root of the inverse
-// of the matrix.
+// Kernel matrix, nearest neighbours and inverse Gram matrix of the support vectors in a budget.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,7 +10,7 @@
 
 namespace aggro {
 
-/// A square matrix that grows and shrinks by one row and column.
+/// A square matrix to which rows and columns are added and removed one at a time.
 class SquareTable {
   public:
     std::size_t size() const { return count; }
@@ -19,7 +18,7 @@ class SquareTable {
     double* row(std::size_t i) { return values.data() + i * stride; }
     const double* row(std::size_t i) const { return values.data() + i * stride; }
 
-    /// Adds a last row and column.
+    /// Append a row and a column.
     void append(const double* row, const double* column, double diagonal) {
         reserve(count + 1);
         for (std::size_t j = 0; j < count; ++j) {
@@ -30,7 +29,7 @@ class SquareTable {
         ++count;
     }
 
-    /// The last row and column take the place of number r.
+    /// Remove row and column r, which the last ones replace.
     void remove(std::size_t r) {
         const std::size_t last = --count;
         if (r == last) return;
@@ -68,13 +67,13 @@ class SquareTable {
     std::vector<double> values;
 };
 
-/// The nearest neighbour of each support vector in the kernel's space, kept up to date. Those that
-/// came with the current batch are neighbours of none until it is over.
+/// The nearest neighbour of each support vector in the kernel's space. Those added by the current
+/// batch are not neighbours of others before it is finished.
 class Neighbours {
   public:
     static constexpr std::int64_t none = -1, newcomer = -2;
-    std::vector<std::int64_t> nearest;  ///< a slot, or one of these
-    std::vector<double> distance;       ///< to it: k_mm - 2 k_rm, leaving out k_rr
+    std::vector<std::int64_t> nearest;  ///< a slot, `none` or `newcomer`
+    std::vector<double> distance;       ///< to it, without k_rr: k_mm - 2 k_rm
 
     void append() { nearest.push_back(newcomer), distance.push_back(0.0); }
 
@@ -91,7 +90,7 @@ class Neighbours {
         }
     }
 
-    /// To be called before the table loses slot r, whose place the last one takes.
+    /// Remove slot r, which the last one replaces. Call this before removing it from the table.
     void remove(const SquareTable& k, const std::vector<double>& self, std::size_t r) {
         const auto gone = static_cast<std::int64_t>(r),
                    moved = static_cast<std::int64_t>(nearest.size() - 1);
@@ -104,7 +103,7 @@ class Neighbours {
     }
 
   private:
-    /// Looks through all that are settled, but `without`.
+    /// Find the nearest of all slots except newcomers and `without`.
     void search(const SquareTable& k, const std::vector<double>& self, std::size_t r,
                 std::size_t without) {
         const double* row = k.row(r);
@@ -118,17 +117,18 @@ class Neighbours {
     }
 };
 
-/// The inverse of the kernel matrix K as M'M: O(B^2) for each support vector that comes or goes.
+/// The inverse of the kernel matrix K as M'M, updated in O(B^2) for each support vector added or
+/// removed.
 ///
-/// Support vectors may depend on each other, and K be singular: each of its diagonal entries is
-/// taken to be larger by a trace of itself. The root M keeps twice as many digits as the inverse
-/// itself would, whose errors are those of a rounded K times its condition.
+/// Support vectors may be linearly dependent and K singular, so a small share of each diagonal
+/// entry is added to it. The root M has twice the digits of the inverse itself, whose errors are
+/// those of a rounded K times its condition number.
 class InverseGram {
   public:
-    SquareTable root;  ///< M; the order of its rows has no meaning
+    SquareTable root;  ///< M; the order of its rows is arbitrary
     std::int64_t since_rebuilt = 0;
 
-    /// Takes in a new row of the kernel matrix.
+    /// Add a row of the kernel matrix.
     void append(const double* k, double self) {
         const std::size_t n = root.size();
         share.assign(n, 0.0);
@@ -146,7 +146,8 @@ class InverseGram {
         ++since_rebuilt;
     }
 
-    /// A reflection of the rows brings all of column r into row r, which then goes with it.
+    /// Remove row and column r: a reflection of the rows moves all of column r into row r, which is
+    /// then deleted.
     void remove(std::size_t r) {
         const std::size_t n = root.size();
         double squared = 0;
@@ -164,7 +165,7 @@ class InverseGram {
         root.remove(r);
     }
 
-    /// The diagonal of the inverse.
+    /// Return the diagonal of the inverse.
     const std::vector<double>& diagonal() {
         const std::size_t n = root.size();
         share.assign(n, 0.0);
@@ -173,7 +174,7 @@ class InverseGram {
         return share;
     }
 
-    /// Column r of the inverse.
+    /// Return column r of the inverse.
     const std::vector<double>& column(std::size_t r) {
         const std::size_t n = root.size();
         share.assign(n, 0.0);
@@ -181,7 +182,8 @@ class InverseGram {
         return share;
     }
 
-    /// Recomputed from the kernel matrix from time to time: errors of many small changes add up.
+    /// Recompute the root from the kernel matrix from time to time, since rounding errors
+    /// accumulate.
     void rebuild_if_due(const SquareTable& k) {
         if (since_rebuilt >= 64 + static_cast<std::int64_t>(4 * k.size())) rebuild(k);
     }
@@ -193,8 +195,8 @@ class InverseGram {
     }
 
   private:
-    /// Above the rounding errors of a remainder, which are those of h = Mk, and |M| <
-    /// 1/sqrt(trace).
+    /// Relative size of the addition to the diagonal: above the rounding errors of a remainder,
+    /// which are those of h = Mk with |M| < 1/sqrt(trace).
     static constexpr double trace = 1e-9;
 
     static void add(double factor, const double* from, double* to, std::size_t n) {

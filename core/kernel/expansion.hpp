@@ -28,7 +28,7 @@ class Expansion {
         return slot;
     }
 
-    /// The last slot takes the place of `slot`.
+    /// Remove `slot`, which the last one replaces.
     void remove(std::size_t slot) {
         const std::size_t last = size() - 1;
         slots.erase(ids[slot]);
@@ -38,14 +38,15 @@ class Expansion {
         replace_by_last(ids, slot), replace_by_last(born, slot), replace_by_last(self, slot);
     }
 
-    /// a += tau. For the mean over all rounds, z += t tau: the mean is a - z / t.
+    /// Add tau to the coefficients: a += tau. For the mean over all rounds, z += t tau; the mean is
+    /// a - z / t.
     void add(std::size_t slot, const double* tau, double rounds) {
         for (std::size_t k = 0; k < outputs; ++k) coefs[slot * stride + k] += tau[k];
         if (!average) return;
         for (std::size_t k = 0; k < outputs; ++k) shifts[slot * stride + k] += rounds * tau[k];
     }
 
-    /// `to` absorbs a share of what `from` stands for; of the past as well.
+    /// Add a share of the coefficients of `from` to `to`, including those of the mean.
     void transfer(std::size_t from, std::size_t to, double share) {
         for (std::size_t k = 0; k < stride; ++k)
             coefs[to * stride + k] += share * coefs[from * stride + k];
@@ -53,8 +54,8 @@ class Expansion {
             shifts[to * stride + k] += share * shifts[from * stride + k];
     }
 
-    /// The same support vectors with other outputs: `change` is the matrix, new x old, that turns
-    /// the present outputs into them.
+    /// Return the same support vectors with other outputs: `change`, new x old, is the matrix that
+    /// maps the current outputs to them.
     Expansion with_outputs(std::size_t count, const std::vector<double>& change) const {
         Expansion to = *this;
         to.outputs = count;
@@ -79,7 +80,7 @@ class Expansion {
         return total;
     }
 
-    /// The coefficients that predict after so many rounds, with the same stride.
+    /// Return the predicting coefficients after this number of rounds, with the same stride.
     std::vector<double> predictor(std::int64_t rounds) const {
         std::vector<double> out = coefs;
         for (std::size_t i = 0; average && rounds > 0 && i < out.size(); ++i)
@@ -105,8 +106,8 @@ class Expansion {
     bool average;
     std::int64_t next_birth = 0;
     std::vector<double> coefs, shifts;    ///< slots x stride
-    std::vector<double> self;             ///< k(x, x), the constant included
-    std::vector<std::int64_t> ids, born;  ///< which example it was, and when it came
+    std::vector<double> self;             ///< k(x, x), including the constant
+    std::vector<std::int64_t> ids, born;  ///< index of the example, and time of its addition
     std::unordered_map<std::int64_t, std::size_t> slots;
 
   private:

@@ -1,4 +1,4 @@
-// Kernels: what an inner product of two examples becomes.
+// Kernel functions of inner products.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -23,7 +23,7 @@ inline double power(double base, int degree) {
     return result;
 }
 
-/// k(x, x) from ||x||^2.
+/// Return k(x, x) from ||x||^2.
 inline double self_value(const KernelFunction& k, double norm) {
     switch (k.kind) {
         case Kernel::linear:
@@ -37,9 +37,9 @@ inline double self_value(const KernelFunction& k, double norm) {
     }
 }
 
-/// exp(-gamma ||x - z||^2) + shift for `count` examples z, given inner products and squared norms.
-/// Where x and z nearly agree the three terms cancel: `distance(i)` then measures it directly.
-/// `values` has room for whole vectors.
+/// Compute exp(-gamma ||x - z||^2) + shift for `count` examples z, given inner products and squared
+/// norms. If x and z nearly agree, the three terms cancel, and `distance(i)` measures the distance
+/// directly. `values` must have space for whole vectors.
 template <class Distance>
 inline void rbf_values(double gamma, double shift, double norm, const double* norms,
                        std::size_t count, double* values, Distance&& distance) {
@@ -58,8 +58,7 @@ inline void rbf_values(double gamma, double shift, double norm, const double* no
                                   exp_of_negative(load<double, wide_bytes>(values + i)) + shift);
 }
 
-/// Converts inner products of one example with `count` others into kernel values + shift, in
-/// place.
+/// Convert inner products of one example with `count` others into kernel values + shift, in place.
 template <class Distance>
 inline void kernel_values(const KernelFunction& k, double shift, double norm, const double* norms,
                           std::size_t count, double* values, Distance&& distance) {

@@ -1,9 +1,10 @@
-// The same step on remembered examples: f = sum_i a_i k(x_i, .), with a budget (docs/algorithms.md,
+// The learning step for kernel models: f = sum_i a_i k(x_i, .), with a budget (docs/algorithms.md,
 // "Kernels and budgets").
 //
-// A block of examples meets all support vectors at once; then they are learned one after another
-// (or batch by batch) from their rows of kernel values, to which every new support vector adds a
-// column. The intercept is the kernel k + 1: it counts in the norm, and is the sum of coefficients.
+// The kernel values of a block of examples with all support vectors are computed together. Then the
+// examples are learned one by one (or batch by batch) from their rows of kernel values, to which
+// every new support vector adds a column. The intercept is the kernel k + 1: it counts in the norm,
+// and is the sum of coefficients.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,35 +17,35 @@
 
 namespace aggro {
 
-/// What kind of model to make.
+/// The immutable options of a model.
 struct KernelShape {
     std::size_t features = 0, outputs = 1;
     KernelFunction kernel;
     bool intercept = true;
     bool average = false;    ///< predict with the mean over all rounds
-    Vote vote = Vote::each;  ///< what counts as a mistake
+    Vote vote = Vote::each;  ///< definition of a mistake
     std::size_t budget = 0;  ///< 0: none
     Forget forget = Forget::simple;
 
     double shift() const { return intercept ? 1.0 : 0.0; }
 };
 
-/// Counts of a model, of predictions before each example was learned.
+/// Counts of a model: predictions are evaluated before each example is learned.
 struct KernelHistory {
     std::int64_t examples = 0, mistakes = 0, updates = 0;
-    std::int64_t ties = 0;  ///< scores of zero, which speak for the first of two classes
+    std::int64_t ties = 0;  ///< scores of zero, which predict the first of two classes
     double loss = 0;
 };
 
-/// The coefficients, what the budget knows of them, and the history. The support vectors
-/// themselves live in a store beside it.
+/// The coefficients, the state of the budget and the history. The support vectors themselves are in
+/// a separate store.
 struct KernelModel {
     KernelShape shape;
     std::vector<Group> groups;
     Expansion expansion;
     Budget budget;
     KernelHistory history;
-    bool frozen = false;  ///< the rows that come were learned before: mistakes are not counted
+    bool frozen = false;  ///< rows are known already: mistakes are not counted
 
     KernelModel(const KernelShape& s, std::vector<Group> g)
         : shape(s),
@@ -65,8 +66,8 @@ class KernelLearn {
             learn_batch(block, first, std::min(block.rows, first + batch_size));
     }
 
-    std::size_t current = 0;    ///< the example of the block that is being learned, for messages
-    double* margins = nullptr;  ///< where the next scores of the predictor go, if they are wanted
+    std::size_t current = 0;    ///< current example of the block, for error messages
+    double* margins = nullptr;  ///< output for the next scores of the predictor, or null
 
   private:
     /// Predict, evaluate the loss and step for the examples first .. last of a block.
@@ -91,9 +92,8 @@ class KernelLearn {
             throw BadExample("its kernel values overflow; scale the features");
     }
 
-    /// The scores of what predicts: those of the last coefficients, or of their mean over all
-    /// rounds. The loss is computed from the last ones, which learn
-    /// from it.
+    /// Return the scores of the predictor: the last coefficients or their mean over all rounds. The
+    /// loss is computed from the last coefficients.
     const double* votes(const KernelBlock<Store>& block, std::size_t first, std::size_t j) {
         const double* last = scores.data() + j * e.stride;
         if (!e.average || m.history.examples == 0) return last;
@@ -104,7 +104,7 @@ class KernelLearn {
         return vote.data();
     }
 
-    /// Counts the prediction of an example before it is learned.
+    /// Count the prediction of an example before it is learned.
     void write_down(const Target& target, const double* predicted) {
         if (!m.frozen) {
             m.history.mistakes += is_wrong(target, predicted);
@@ -114,7 +114,7 @@ class KernelLearn {
         if (margins) margins = std::copy_n(predicted, e.outputs, margins);
     }
 
-    /// The outputs together: the best one, or any of them. A regression makes no mistakes.
+    /// Return whether the highest output, or any output, is wrong. Regressors make no mistakes.
     bool is_wrong(const Target& target, const double* s) const {
         if (gives_value(m.groups[0].task)) return false;
         if (m.shape.vote == Vote::argmax || picks_class(m.groups[0].task))
@@ -133,7 +133,7 @@ class KernelLearn {
         for (std::size_t j = 0; j < count; ++j) m.history.updates += moves(j, g.first, g.count);
     }
 
-    /// The loss of example j before anything is learned, and its step if it were alone.
+    /// Return the loss of example j before the batch is learned, and the step for it alone.
     Outcome evaluate_at(const Group& g, const KernelBlock<Store>& block, std::size_t first,
                         std::size_t j) {
         const std::size_t at = j * e.stride + g.first, r = current = first + j;
@@ -148,8 +148,8 @@ class KernelLearn {
         return outcome;
     }
 
-    /// The size of the terms of a score, by their lengths: a product is rounded before a power or
-    /// an exponential magnifies it.
+    /// Return the magnitude of the terms of a score, from their lengths: rounding of an inner
+    /// product is magnified by a power or an exponential.
     double reach(const KernelBlock<Store>& block, std::size_t r, std::size_t k) const {
         constexpr double magnified = 8;
         const double* values = block.kernel(r);
@@ -166,7 +166,7 @@ class KernelLearn {
         return std::any_of(tau, tau + count, [](double t) { return t != 0; });
     }
 
-    /// The steps of a batch together.
+    /// Compute the steps of a batch jointly.
     void solve(const Group& g, KernelBlock<Store>& block, std::size_t first, std::size_t count) {
         block.need_inner(m.shape.kernel, m.shape.shift());
         gram.resize(count * count);
@@ -197,7 +197,7 @@ class KernelLearn {
                         taus.data() + j * e.stride + g.first);
     }
 
-    /// Adds the coefficients; examples that moved and are not support vectors yet become such.
+    /// Add the coefficients; examples with a step become support vectors, if they are not yet.
     void step(KernelBlock<Store>& block, std::size_t first, std::size_t count) {
         newcomers.clear();
         const auto rounds = static_cast<double>(m.history.examples);

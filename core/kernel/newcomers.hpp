@@ -1,4 +1,4 @@
-// The examples just learned, and how much of each support vector they could stand for.
+// The examples just learned, and their projections of each support vector.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,16 +15,16 @@ struct Newcomer {
     const double* kernel;
 };
 
-/// Who absorbs which part of a support vector that goes.
+/// Slots and the shares of a removed support vector that they receive.
 using Shares = std::vector<std::pair<std::size_t, double>>;
 
-/// half = L^-1 K_Nr for all r, where K_NN = LL' and N are the newcomers.
+/// Projections on the newcomers N: half = L^-1 K_Nr for all r, where K_NN = LL'.
 class Newcomers {
   public:
     static constexpr double dependent = 1e-12;
 
     std::vector<std::size_t> slots;
-    std::vector<double> residual;  ///< what the newcomers leave of k_rr
+    std::vector<double> residual;  ///< k_rr minus its projection on the newcomers
 
     void name(const std::vector<Newcomer>& newcomers) {
         slots.clear();
@@ -50,14 +50,14 @@ class Newcomers {
         }
     }
 
-    /// What is left of the product of r and m beyond the newcomers.
+    /// Return the product of r and m minus their projections on the newcomers.
     double beyond(double product, std::size_t r, std::size_t m) const {
         for (std::size_t i = 0; i < rows; ++i)
             product -= half[i * columns + r] * half[i * columns + m];
         return product;
     }
 
-    /// The newcomers accumulate slot r: all of it, but what is left out because m takes a share.
+    /// Start the shares of slot r for the newcomers; `leave_out` subtracts the share that m takes.
     void begin(std::size_t r) {
         part.resize(rows);
         for (std::size_t i = 0; i < rows; ++i) part[i] = half[i * columns + r];
@@ -66,18 +66,19 @@ class Newcomers {
         for (std::size_t i = 0; i < rows; ++i) part[i] -= share * half[i * columns + m];
     }
 
-    /// L' beta = part, for the newcomers; L_ij stands in `half` where newcomer i has its column.
+    /// Solve L' beta = part for the shares of the newcomers; L_ij is in the column of newcomer i in
+    /// `half`.
     void accumulate(Shares& shares) {
         for (std::size_t i = rows; i-- > 0;) {
             const double* row = half.data() + i * columns;
             const double pivot = row[slots[i]];
             for (std::size_t j = i + 1; j < rows; ++j) part[i] -= row[slots[j]] * part[j];
-            part[i] = pivot > 0 ? part[i] / pivot : 0.0;  // 0: it depends on the others
+            part[i] = pivot > 0 ? part[i] / pivot : 0.0;  // 0: it is linearly dependent
             shares.emplace_back(slots[i], part[i]);
         }
     }
 
-    /// Slot r goes; the last one takes its place.
+    /// Remove slot r, which the last one replaces.
     void removed(std::size_t r, std::size_t last) {
         for (std::size_t& slot : slots)
             if (slot == last) slot = r;

@@ -1,14 +1,14 @@
-// Passes of a kernel learner over many rows, and over kernel values that come from outside.
+// Passes of a kernel learner over many rows or over precomputed kernel values.
 #pragma once
 #include "kernel/learn.hpp"
 #include "linear/passes.hpp"
 
 namespace aggro {
 
-/// Asks now and then whether to stop.
-class Breath {
+/// Checks regularly for an interrupt.
+class InterruptCheck {
   public:
-    explicit Breath(const TrainingBatch& training) : interrupted(training.interrupted) {}
+    explicit InterruptCheck(const TrainingBatch& training) : interrupted(training.interrupted) {}
     void after(std::size_t multiply_adds) {
         work += multiply_adds;
         if (work < (std::size_t{1} << 22)) return;
@@ -21,8 +21,8 @@ class Breath {
     std::size_t work = 0;
 };
 
-/// How many rows meet the support vectors together: enough for the matrix product to run at full
-/// speed, few enough that their products with each other and their memory do not matter.
+/// Return the number of rows in a block: enough for the matrix product to run at full speed, few
+/// enough that their products with each other and their memory do not matter.
 inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
     constexpr std::size_t most_values = std::size_t{1} << 19;
     std::size_t rows = std::clamp<std::size_t>(support / 128 * 8, 8, 64);
@@ -30,7 +30,7 @@ inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
     return std::max(batch_size, rows / batch_size * batch_size);
 }
 
-/// Fills a block with the next rows of a batch that have a weight, and their kernel values.
+/// Fill a block with the next rows of positive weight and their kernel values.
 template <class Store, class Row>
 inline void next_block(const KernelModel& m, const Store& store, const TrainingBatch& training,
                        std::int64_t first_id, std::size_t most,
@@ -53,8 +53,8 @@ inline void next_block(const KernelModel& m, const Store& store, const TrainingB
     block.evaluate(m.shape.kernel, m.shape.shift(), store);
 }
 
-/// Learns the rows of a batch in order. Row r is known as example first_id + r: presented again,
-/// it adds to its coefficient.
+/// Learn the rows of a batch in order. Row r has the id first_id + r; learning it again adds to its
+/// coefficient.
 template <class Store>
 inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& training,
                        std::int64_t first_id) {
@@ -63,7 +63,7 @@ inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& traini
     KernelBlock<Store> block;
     with_row_type<double, std::int64_t>(training.x, [&](auto kind) {
         Reader<double, decltype(kind), Order::rising> reader(training.x);
-        Breath breath(training);
+        InterruptCheck check(training);
         for (std::size_t at = 0; at < training.count;) {
             const std::size_t most = block_rows(store.size(), training.batch_size);
             next_block(m, store, training, first_id, most, reader, at, block);
@@ -73,12 +73,12 @@ inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& traini
                 throw BadRow(static_cast<std::size_t>(block.ids[learn.current] - first_id),
                              bad.what());
             }
-            breath.after(block.rows * (store.size() + 8) * (m.shape.features + 8));
+            check.after(block.rows * (store.size() + 8) * (m.shape.features + 8));
         }
     });
 }
 
-/// Learns one block from its kernel values: with the support vectors (rows x slots) and within.
+/// Learn one block from its kernel values with the support vectors (rows x slots) and within.
 inline void learn_values(KernelModel& m, OutsideStore& store, const TrainingBatch& training,
                          const double* with_support, const double* within,
                          const std::int64_t* ids) {
@@ -123,8 +123,8 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
     });
 }
 
-/// True if all values and targets are far from overflow and all indices inside the matrix: learning
-/// them cannot fail half-way.
+/// Return whether all values and targets are far from overflow and all indices are inside the
+/// matrix.
 inline bool harmless(const TrainingBatch& training) {
     constexpr double largest = 1e75, smallest = 1e-75;
     const Matrix& x = training.x;
@@ -150,12 +150,12 @@ inline bool harmless(const TrainingBatch& training) {
                      : check(static_cast<const float*>(x.values), x.stored(), smallest);
 }
 
-/// True if nothing on the way can overflow: learning these rows cannot fail half-way.
+/// Return whether learning these rows cannot overflow, and therefore cannot fail half-way.
 inline bool harmless(const KernelModel& m, const TrainingBatch& training) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
     if (!harmless(training)) return false;
-    // where a kernel is not positive, what a budget shares out may be beyond all numbers
+    // if a kernel is not positive, the shares of a budget may be unbounded
     const bool positive =
         k.kind != Kernel::sigmoid && (k.kind != Kernel::poly || (k.gamma >= 0 && k.coef0 >= 0));
     if (m.shape.budget > 0 && !positive) return false;

@@ -1,4 +1,4 @@
-// Where support vectors live, and the inner products of a block of examples with all of them.
+// Storage of support vectors, and the inner products of a block of examples with all of them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -29,8 +29,8 @@ struct DenseBlock {
     const double* row(std::size_t r) const { return values.data() + r * features; }
 };
 
-/// Support vectors in panels: `wide` of them side by side, feature by feature, so that one vector
-/// load serves one feature of all of them and the products need no horizontal sums.
+/// Dense support vectors in panels of `wide` vectors, feature by feature, so that one vector load
+/// serves one feature of all of them and the products need no horizontal sums.
 class DenseStore {
   public:
     using Block = DenseBlock;
@@ -48,7 +48,7 @@ class DenseStore {
         for (std::size_t j = 0; j < features; ++j) at[j * wide] = block.row(r)[j];
     }
 
-    /// The last one takes the place of `slot`.
+    /// Remove `slot`, which the last one replaces.
     void remove(std::size_t slot) {
         const std::size_t last = norms.size() - 1;
         double* to = panels.data() + start(slot);
@@ -74,7 +74,7 @@ class DenseStore {
         return total;
     }
 
-    /// out[r * stride + slot] = <x_r, z_slot>; `stride` leaves room for whole panels.
+    /// Compute out[r * stride + slot] = <x_r, z_slot>; `stride` is padded to whole panels.
     void products(const Block& block, std::size_t rows, double* out, std::size_t stride) const {
         const std::size_t count = (size() + wide - 1) / wide;
         for (std::size_t r = 0; r < rows; ++r) std::fill_n(out + r * stride, count * wide, 0.0);
@@ -89,12 +89,13 @@ class DenseStore {
 
   private:
 #if defined(__AVX512F__)
-    static constexpr std::size_t tall = 8;  ///< rows whose sums with three panels fit the registers
+    static constexpr std::size_t tall =
+        8;  ///< rows whose sums with three panels fit in the registers
 #else
     static constexpr std::size_t tall = 4;
 #endif
     static constexpr std::size_t depth =
-        256;  ///< features at a time, so that rows stay in the cache
+        256;  ///< features per block, so that rows stay in the cache
 
     struct Tile {
         const double* x;
@@ -116,7 +117,7 @@ class DenseStore {
         for (; p < count; ++p) multiply<Rows, 1>(tile, r, p, first + p * features * wide);
     }
 
-    /// Adds the products of some rows with some panels, all sums in registers.
+    /// Add the products of some rows with some panels, with all sums in registers.
     template <std::size_t Rows, std::size_t Panels>
     void multiply(const Tile& tile, std::size_t r, std::size_t panel, const double* z) const {
         Wide sums[Rows][Panels] = {};
@@ -158,7 +159,7 @@ struct SparseBlock {
     std::size_t features = 0;
     std::vector<SparseExample> examples;
     std::vector<double> norms;
-    std::vector<double> spread;  ///< features x columns, zero between two uses
+    std::vector<double> spread;  ///< features x columns, zero between uses
 
     void resize(std::size_t rows, std::size_t width) {
         features = width;
@@ -177,7 +178,7 @@ struct SparseBlock {
     }
 };
 
-/// Support vectors of many features, few of them not zero.
+/// Sparse support vectors.
 class SparseStore {
   public:
     using Block = SparseBlock;
@@ -213,8 +214,8 @@ class SparseStore {
         return total;
     }
 
-    /// Eight rows at a time are spread over all features; each support vector then meets them at
-    /// once.
+    /// Compute the products of eight rows at a time: they are expanded to all features, and one
+    /// pass over each support vector multiplies it with all of them.
     void products(Block& block, std::size_t rows, double* out, std::size_t stride) const {
         block.spread.resize(features * columns, 0.0);
         for (std::size_t begin = 0; begin < rows; begin += columns) {
@@ -246,7 +247,7 @@ class SparseStore {
     std::vector<double> norms;
 };
 
-/// Support vectors the caller keeps: their kernel values come from outside.
+/// Support vectors that the caller stores; kernel values are passed in.
 class OutsideStore {
   public:
     struct Block {};

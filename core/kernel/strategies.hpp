@@ -1,9 +1,10 @@
-// Budget strategies: their state, the cost of a removal, and where the removed weight goes.
+// Budget strategies: their state, the cost of a removal, and the redistribution of the removed
+// weight.
 //
-// Removing r and letting span(V) accumulate it costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the
-// one of least cost goes (Wang & Vucetic 2010; docs/algorithms.md). V always holds the examples
-// just learned, so that their scores stay what the step has made them. A strategy is one struct of
-// this file; `with_strategy` is the only place that goes from names to structs.
+// Removing r and projecting it on span(V) costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the support
+// vector with the least cost is removed (Wang & Vucetic 2010; docs/algorithms.md). V always
+// contains the examples just learned, so that their scores stay as the step made them. Each
+// strategy is one struct of this file; only `with_strategy` maps names to structs.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -15,20 +16,20 @@
 namespace aggro {
 
 enum class Forget {
-    simple,      ///< absorbed by the new examples alone
-    nearest,     ///< and by the nearest neighbour of the one removed
-    projection,  ///< by all
-    oldest       ///< dropped: the oldest one, absorbed by none
+    simple,      ///< project on the new examples
+    nearest,     ///< and on the nearest neighbour of the removed one
+    projection,  ///< on all others
+    oldest       ///< drop the oldest
 };
 
-/// What strategies remember of their support vectors; it is saved with the model.
+/// State of the strategies, saved with the model.
 struct Memory {
     SquareTable table;  ///< the kernel matrix
     Neighbours neighbours;
     InverseGram gram;
 };
 
-/// Half of what a removal costs: the square of the coefficients, for every slot.
+/// Compute the squared coefficients of every slot, a factor of each cost.
 inline void square_weights(const Expansion& e, std::vector<double>& costs) {
     if (e.stride == 1)
         for (std::size_t r = 0; r < e.size(); ++r) costs[r] = e.coefs[r] * e.coefs[r];
@@ -36,28 +37,28 @@ inline void square_weights(const Expansion& e, std::vector<double>& costs) {
         for (std::size_t r = 0; r < e.size(); ++r) costs[r] = e.squared_weight(r);
 }
 
-/// Dropped: the oldest one, absorbed by none.
+/// Drops the oldest support vector.
 struct ForgetOldest {
     static constexpr bool keeps_table = false, keeps_inverse = false, keeps_neighbours = false;
 
-    /// Takes in an example that becomes the last slot.
+    /// Add an example as the last slot.
     static void take_in(Memory&, const double*, double) {}
-    /// The newcomers stay. To be called before costs are asked for.
+    /// Exclude the newcomers from removal. Call this before `cost`.
     static void protect(Newcomers&, const std::vector<Newcomer>&, const Expansion&) {}
-    /// What each removal would cost, times two.
+    /// Compute twice the cost of each removal.
     static void cost(const Memory&, const Newcomers&, const Expansion& e,
                      std::vector<double>& costs) {
         std::copy(e.born.begin(), e.born.end(), costs.begin());
     }
-    /// Who absorbs slot r.
+    /// Compute the shares that other slots receive of slot r.
     static void share(const Memory&, Newcomers&, const Expansion&, std::size_t, Shares&) {}
-    /// Slot r goes; the last one takes its place.
+    /// Remove slot r, which the last one replaces.
     static void removed(Memory&, const Expansion&, std::size_t) {}
-    /// The batch is over.
+    /// Finish a batch.
     static void finish_batch(Memory&, const Expansion&) {}
 };
 
-/// Absorbed by the new examples alone.
+/// Projects the removed support vector on the new examples.
 struct ForgetSimple : ForgetOldest {
     static void protect(Newcomers& n, const std::vector<Newcomer>& newcomers, const Expansion& e) {
         n.factor(newcomers, e);
@@ -74,7 +75,7 @@ struct ForgetSimple : ForgetOldest {
     }
 };
 
-/// Absorbed by the new examples and by the nearest neighbour of the one removed.
+/// Projects on the new examples and on the nearest neighbour of the removed support vector.
 struct ForgetNearest : ForgetSimple {
     static constexpr bool keeps_table = true, keeps_neighbours = true;
 
@@ -107,14 +108,14 @@ struct ForgetNearest : ForgetSimple {
     }
 
   private:
-    /// Whether the neighbour of r says more about r than the newcomers do.
+    /// Return whether r has a neighbour outside the span of the newcomers.
     static bool has_neighbour(const Memory& known, const Newcomers& n, const Expansion& e,
                               std::size_t r) {
         const auto m = known.neighbours.nearest[r];
         return m >= 0 && n.residual[static_cast<std::size_t>(m)] >
                              Newcomers::dependent * e.self[static_cast<std::size_t>(m)];
     }
-    /// What r and its neighbour m have in common beyond the newcomers.
+    /// Return the product of r and its neighbour m minus their projections on the newcomers.
     static double overlap(const Memory& known, const Newcomers& n, const Expansion& e,
                           std::size_t r, std::size_t m) {
         return n.beyond((e.self[m] - known.neighbours.distance[r]) / 2, r, m);
@@ -127,8 +128,8 @@ struct ForgetNearest : ForgetSimple {
     }
 };
 
-/// Absorbed by all: the others by the inverse, which is exact up to its trace, the newcomers by
-/// what that leaves, so that their scores stay.
+/// Projects on all others: on the old ones by the inverse, which is exact up to the addition to the
+/// diagonal, and on the newcomers by the remainder, so that their scores stay the same.
 struct ForgetProjection : ForgetSimple {
     static constexpr bool keeps_table = true, keeps_inverse = true;
 
@@ -162,14 +163,14 @@ struct ForgetProjection : ForgetSimple {
     }
 };
 
-/// Their names in Python.
+/// Names of the strategies in Python.
 inline constexpr std::pair<const char*, Forget> strategy_names[] = {
     {"simple", Forget::simple},
     {"nearest", Forget::nearest},
     {"projection", Forget::projection},
     {"oldest", Forget::oldest}};
 
-/// Calls `use` with the strategy of that name.
+/// Call `use` with the struct of a strategy.
 template <class Use>
 inline decltype(auto) with_strategy(Forget how, Use&& use) {
     switch (how) {

@@ -1,4 +1,4 @@
-// New classes in the middle of a stream: a model with more outputs that continues another one.
+// Adding classes: a model with more outputs continues from another one.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -11,15 +11,15 @@
 
 namespace aggro {
 
-/// What the outputs of a model become when it gets more classes. `position[c]` is the new number
-/// of the old class c; `change`, a row for each new output, is the matrix that turns the old
-/// outputs of one model into the new ones. A row has one entry at most that is not zero.
+/// How the outputs of a model change when classes are added. `position[c]` is the new number of the
+/// old class c; `change` is the matrix, with one row per new output, that maps the old outputs of
+/// one model to the new ones. Each row has at most one nonzero entry.
 struct NewClasses {
     std::vector<std::size_t> position;
     std::vector<double> change;
 };
 
-/// Moves the state of `from` into `to`, a fresh model of the same features and settings with more
+/// Transfer the state of `from` to `to`, a fresh model with the same features and settings and more
 /// classes. `from` must be folded.
 template <class T>
 class AddClasses {
@@ -43,8 +43,8 @@ class AddClasses {
                         moves.push_back({i * has + k, i * had + c, factor});
     }
 
-    /// Adds the second class. The model has learned the first class against it, so only its sign
-    /// changes, if the known class is the first of the two.
+    /// Add the second class. The model has learned the first class as positive, so if that class is
+    /// now the first of the two, only the sign changes.
     void add_second() {
         copy_arrays([](const char*, Per) { return true; });
         to.full = from.full;
@@ -52,7 +52,7 @@ class AddClasses {
         if (position[0] == 0) turn();
     }
 
-    /// Further classes begin with zero weights.
+    /// Add classes after the second; they start with zero weights.
     void add_further() {
         add_weights();
         add_biases();
@@ -74,7 +74,7 @@ class AddClasses {
         double factor;
     };
 
-    /// Copies the arrays that both models have, by name.
+    /// Copy the arrays that both models have, by name.
     template <class Wanted>
     void copy_arrays(Wanted&& wanted) {
         from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
@@ -89,8 +89,8 @@ class AddClasses {
         to.record.memory = from.record.memory;
     }
 
-    /// Keeps the record that applies now that the position of the known class is known. A score of
-    /// zero predicts the first class: ties were mistakes, unless the known class is the first.
+    /// Keep the record that matches the position of the known class. A score of zero predicts the
+    /// first class, so ties were mistakes unless the known class is the first.
     void resolve_first_class(Model<T>& m) const {
         if (position[0] != 0) return;
         const Record& swapped = from.swapped;
@@ -103,8 +103,8 @@ class AddClasses {
         m.record.drift = swapped.drift;
     }
 
-    /// Negates every output, which is exact. The class sum is that
-    /// of the positive class, which has no examples now.
+    /// Negate every output, which is exact. The class sum now belongs to the positive class, which
+    /// has no examples yet.
     void turn() {
         const auto negate = [](auto* values, std::size_t size) {
             for (std::size_t i = 0; i < size; ++i) values[i] = 0 - values[i];
@@ -129,7 +129,7 @@ class AddClasses {
             std::fill(values->begin(), values->end(), 0.0);
     }
 
-    /// The outputs of one line become those of another.
+    /// Map the outputs of one line to the new outputs.
     template <class V>
     void move(const V* source, V* target) const {
         for (const Move& m : moves)
@@ -166,14 +166,14 @@ class AddClasses {
             if (!from.bias_update_counts.empty())
                 to.bias_update_counts[m.to] = from.bias_update_counts[m.from];
         if (from.bias_prior.empty() || from.bias_prior[0] == 0) return;
-        const double prior = from.bias_prior[0];  // all outputs have met the same rows
+        const double prior = from.bias_prior[0];  // all outputs have learned the same rows
         std::fill(to.bias_prior.begin(), to.bias_prior.end(), prior);
         std::fill(to.bias_variance.begin(), to.bias_variance.end(), prior);
         for (FullMetric<T>& metric : to.full) metric.set_intercept(prior);
     }
 
-    /// For each of `count` new outputs or groups of a model, the old one it continues. One that is
-    /// shared continues in all; of independent ones, each class has its own.
+    /// Return, for each of `count` new outputs or groups of a model, the old one it continues. A
+    /// shared one continues in all; independent ones belong to their class.
     std::vector<std::pair<std::size_t, std::size_t>> continued(std::size_t count,
                                                                std::size_t before, bool own) const {
         std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -201,9 +201,9 @@ class AddClasses {
             to.full[mine] = from.full[old];
     }
 
-    /// Class sums, with all their digits, in the order of the new classes; and their norms.
+    /// Add the class sums in full precision, in the order of the new classes, and their norms.
     void add_sums() {
-        const bool pair = position.size() == 2;  // the sum of the first is the total less the other
+        const bool pair = position.size() == 2;  // first sum = total - other sum
         const double all = from.means.total.count;
         for (std::size_t c = 0; c < position.size(); ++c)
             to.means.count[position[c]] = !pair    ? from.means.count[c]
@@ -249,8 +249,8 @@ class AddClasses {
         }
     }
 
-    /// The counts of a model's groups move to its first one, the rest to the groups that continue
-    /// them.
+    /// Add the counts of a model's groups to its first group, and copy the other arrays to the
+    /// groups that continue them.
     void add_groups() {
         for (std::size_t i = 0; i < models; ++i) {
             for (std::size_t g = i * groups_before; g < (i + 1) * groups_before; ++g) {
@@ -282,7 +282,7 @@ class AddClasses {
     std::vector<Move> moves;
 };
 
-/// Continues `from` in `to`, a fresh model with more classes; `from` is not changed.
+/// Continue `from` in `to`, a fresh model with more classes; `from` is not changed.
 template <class T>
 void add_classes(Model<T>& to, Model<T>& from, const NewClasses& classes) {
     if (from.shape.one_class && to.shape.outputs == to.shape.models)

@@ -1,4 +1,4 @@
-// The products of the rows of a mini-batch with each other, in the metric of a group.
+// Inner products of the rows of a mini-batch in the metric of a group.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Member {
     double weight;
 };
 
-/// A row of this kind with values in double precision.
+/// The same type of row with values in double precision.
 template <class T>
 DenseRow<double> widened(const DenseRow<T>& x, const double* values) {
     return {values, x.size};
@@ -26,9 +26,9 @@ SparseRow<double, Index> widened(const SparseRow<T, Index>& x, const double* val
     return {values, x.indices, x.size};
 }
 
-/// All products are made in double precision, whatever that of the model. Rows of a batch often
-/// depend on each other, and the solver has to see it: rounding to single precision would hide it
-/// behind directions of almost no length, along which hard constraints ask for huge steps.
+/// The Gram matrix of a batch, always in double precision. Rows of a batch are often linearly
+/// dependent, and the solver has to detect it: rounding to single precision would leave directions
+/// of tiny length, along which hard constraints need huge steps.
 template <class T, class Row>
 class BatchGram {
   public:
@@ -36,17 +36,17 @@ class BatchGram {
 
     const double* data() const { return gram.data(); }
 
-    /// The next batch has other rows.
+    /// Discard the rows of the last batch.
     void forget() { known = false; }
 
-    /// x_j' Sigma x_k for all pairs of the batch, constant feature included.
+    /// Compute x_j' Sigma x_k for all pairs of the batch, including the constant feature.
     void measure(std::size_t index, const std::vector<Member<Row>>& batch) {
         if (known && m.shape.metric == Metric::euclidean) return;
-        if (!known) widen(batch);  // the groups of a model meet the same rows
+        if (!known) widen(batch);  // all groups of a model learn the same rows
         known = true;
         const std::size_t count = rows.size();
         gram.resize(count * count);
-        constexpr std::size_t few = 8;  // so few rows meet in pairs faster than on a board
+        constexpr std::size_t few = 8;  // below this, pairwise products are faster than a board
         if (Row::dense || m.shape.metric == Metric::full || count <= few)
             return measure_images(index);
         number_features();
@@ -56,7 +56,7 @@ class BatchGram {
   private:
     using Wide = decltype(widened(Row{}, nullptr));
 
-    /// The rows of the batch in double precision; those that are so already stay where they are.
+    /// Convert the rows of the batch to double precision; rows that already are stay in place.
     void widen(const std::vector<Member<Row>>& batch) {
         rows.clear();
         if constexpr (std::is_same_v<T, double>) {
@@ -73,8 +73,8 @@ class BatchGram {
         }
     }
 
-    /// Numbers the features of the batch one after another, so that its board stays in the cache.
-    /// Numbers of earlier batches lie below `base` and need no clearing.
+    /// Number the features of the batch consecutively, so that its board stays in the cache.
+    /// Numbers of earlier batches are below `base` and need no clearing.
     void number_features() {
         std::size_t entries = 0;
         for (const Wide& x : rows) entries += x.size;
@@ -87,7 +87,7 @@ class BatchGram {
         const std::int32_t first = base;
         for (const Wide& x : rows) {
             for (std::size_t k = 0; k < x.size; ++k) {
-                // `fresh` is all ones for a new feature: the branch could not be predicted
+                // `fresh` is all ones for a new feature; a branch here would be mispredicted
                 const std::int32_t old = known[x.feature(k)], fresh = -(old < first);
                 const std::int32_t now = old ^ ((old ^ next) & fresh);
                 known[x.feature(k)] = now;
@@ -98,8 +98,8 @@ class BatchGram {
         used = next - base;
     }
 
-    /// Sparse rows: up to `width` of them are laid out side by side, one column each, so that every
-    /// other row meets them all in one walk.
+    /// Multiply sparse rows: up to `width` of them are laid out side by side, one column each, so
+    /// that one pass over another row computes its products with all of them.
     void measure_board(std::size_t index, std::size_t first) {
         const std::size_t n = rows.size(), some = std::min(width, n - first),
                           column = m.groups[index].first;
@@ -121,7 +121,7 @@ class BatchGram {
         }
     }
 
-    /// The row times the variances of the metric.
+    /// Return the row multiplied by the variances of the metric.
     Wide in_metric(const Wide& x, std::size_t column) {
         if (!m.diagonal()) return x;
         scaled.resize(x.size);
@@ -140,7 +140,7 @@ class BatchGram {
         }
     }
 
-    /// Sigma x in `image`; returns what the constant feature adds to every product with it.
+    /// Write Sigma x to `image`; return the contribution of the constant feature to every product.
     double write_image(std::size_t index, const Wide& x) {
         if (m.shape.metric == Metric::full) {
             m.full[index].write_image(x, image);
@@ -152,7 +152,7 @@ class BatchGram {
         return m.shape.intercept ? m.bias_variance[column] : 0;
     }
 
-    /// The image at the row's features becomes these values, or zero again.
+    /// Set the image at the row's features to these values, or to zero.
     void write(const Wide& x, const double* becomes) {
         for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = becomes ? becomes[k] : 0.0;
     }

@@ -1,4 +1,4 @@
-// The scale of C in a model selection, by the sizes of rows and targets.
+// The scale of C in a model selection, estimated from the sizes of rows and targets.
 #pragma once
 #include <cmath>
 
@@ -6,14 +6,14 @@
 
 namespace aggro {
 
-/// Means of logarithms over the first examples that are not zero, so that outliers hardly matter.
-/// Empty without a model selection.
+/// Mean logarithms of the sizes of the first nonzero examples; logarithms limit the influence of
+/// outliers. Empty without a model selection.
 struct CScale {
     static constexpr double enough = 1024;
     enum Place { rows, squares, answers, targets, steps, size };
-    Aligned<double> known;  ///< counts and sums; steps: where the grid of C was put, by them
+    Aligned<double> known;  ///< counts and sums; steps: position of the grid of C
 
-    /// Classes are of size one, which is known.
+    /// Start empty. The size of a class target is one.
     void begin(bool regression) {
         known.assign(size, 0.0);
         if (!regression) known[answers] = enough;
@@ -22,7 +22,7 @@ struct CScale {
         return !known.empty() && (known[rows] < enough || known[answers] < enough);
     }
 
-    /// A row of the squared length `squared` in units of its `scale`, with the square of its
+    /// Add a row of squared length `squared` in units of its `scale`, with the square of its
     /// constant feature.
     void add_row(double squared, double scale, double constant) {
         const double length = squared + constant / (scale * scale);

@@ -16,8 +16,8 @@ class ClassMeans {
 
     bool open() const { return !Single && m.shape.sums > 0 && !m.counters.frozen; }
 
-    /// The example joins the sums of its classes; the weights made of those sums stay the same.
-    /// True if this is left to the walk over the row that the step takes anyway.
+    /// Add the example to the sums of its classes; the weights that depend on those sums do not
+    /// change. Return true if the update of the row's weights is left to the next step.
     bool join(const MeasuredRow<Row>& row, const Target& y, double weight) {
         const auto member = [&](std::size_t c) { return y.sign(sum_class(c)) > 0; };
         if (!m.means.emphasis.empty()) weight *= m.means.emphasis[0];
@@ -48,7 +48,7 @@ class ClassMeans {
         return true;
     }
 
-    /// The products of the last row with the class sums.
+    /// Read the products of the last row with the class sums.
     void read_sums(double stretch) {
         for (std::size_t c = 0; c < s.sums.size(); ++c)
             s.sums[c] = m.shape.outputs + c < m.columns
@@ -56,7 +56,7 @@ class ClassMeans {
                             : 0;
     }
 
-    /// Moves the group to its centre and makes `scores` those of the centre.
+    /// Move the group to its centre and update `scores` accordingly.
     void centre(std::size_t index, const MeasuredRow<Row>& row) {
         const Group& g = m.groups[index];
         if (m.shape.queue > 1) {
@@ -84,7 +84,7 @@ class ClassMeans {
     }
 
   private:
-    /// The class that a class sum belongs to: one margin counts its positives only.
+    /// Return the class of a class sum. With one margin, only positive examples are summed.
     std::size_t sum_class(std::size_t c) const {
         return m.shape.sums == 1 ? m.groups[0].positive : c;
     }

@@ -1,4 +1,4 @@
-// Effective weights: mixtures of stored weights and class sums; the centre of a step.
+// Effective weights, which combine stored weights with class sums, and the centre of a step.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace aggro {
 
-/// The last weight k of feature j.
+/// Return the last weight of output k for feature j.
 template <class T>
 inline double weight_at(const Model<T>& m, std::size_t j, std::size_t k) {
     const T* cell = m.weights.row(j);
@@ -21,7 +21,7 @@ inline double weight_at(const Model<T>& m, std::size_t j, std::size_t k) {
     return w;
 }
 
-/// The mean over the averaged rounds of weight k of feature j.
+/// Return the mean over the averaged rounds of the weight of output k for feature j.
 template <class T>
 inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
     const T* cell = m.weights.row(j);
@@ -37,17 +37,17 @@ inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
     return sum / averaged_weight(m.shape, m.counters);
 }
 
-/// Whether the mean of its weights predicts, for each output.
+/// Return, for each output, whether it predicts with the mean of its weights.
 template <class T>
 inline std::vector<bool> predicts_by_mean(const Model<T>& m) {
     std::vector<bool> found(m.shape.outputs, m.shape.averages() && m.counters.averaged > 0);
     const std::size_t each = m.shape.outputs / m.shape.models;
     for (std::size_t k = 0; k < found.size(); ++k)
-        found[k] = found[k] && best_rival(m.record, k / each) == 0;
+        found[k] = found[k] && best_predictor(m.record, k / each) == 0;
     return found;
 }
 
-/// Calls use(k, weight) with the weights of feature j, as `each_weight` does.
+/// Call use(k, weight) with the weights of feature j; see `each_weight`.
 template <class T, class Use>
 inline void each_weight_of(const Model<T>& m, const std::vector<bool>& averaged, std::size_t j,
                            Use&& use) {
@@ -61,15 +61,15 @@ inline void each_weight_of(const Model<T>& m, const std::vector<bool>& averaged,
     }
 }
 
-/// Calls use(j, k, weight) with all last weights, or their mean where it predicts, for unscaled
-/// features: their scale is in the weight.
+/// Call use(j, k, weight) for every predicting weight: the last weights or their mean. The scale of
+/// the features is included, so the weights apply to unscaled features.
 template <class T, class Use>
 inline void each_weight(const Model<T>& m, const std::vector<bool>& averaged, Use&& use) {
     for (std::size_t j = 0; j < m.shape.features; ++j)
         each_weight_of(m, averaged, j, [&](std::size_t k, double weight) { use(j, k, weight); });
 }
 
-/// The weights that predict, features x outputs.
+/// Write the predicting weights, features x outputs.
 template <class T>
 inline void write_weights(const Model<T>& m, T* out) {
     each_weight(m, predicts_by_mean(m), [&](std::size_t j, std::size_t k, double weight) {
@@ -77,7 +77,7 @@ inline void write_weights(const Model<T>& m, T* out) {
     });
 }
 
-/// The intercepts of the last weights, or of their mean where it predicts.
+/// Return the intercepts of the last weights, or of their mean where it predicts.
 template <class T>
 inline std::vector<double> effective_bias(const Model<T>& m, const std::vector<bool>& averaged) {
     std::vector<double> bias(m.bias.begin(), m.bias.end());
@@ -94,8 +94,8 @@ inline std::vector<double> effective_bias(const Model<T>& m, const std::vector<b
     return bias;
 }
 
-/// Lets a model predict with weights, features x outputs, and intercepts; what is null stays as it
-/// predicts now. Mean, queue and reservoir begin again; class means, metric and counters stay.
+/// Set the predicting weights, features x outputs, and intercepts; null leaves them unchanged.
+/// Mean, queue and reservoir restart; class means, metric and counters stay.
 template <class T>
 inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
     const std::size_t outputs = m.shape.outputs;
@@ -124,17 +124,17 @@ inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
               m.counters.examples);
 }
 
-/// The weights of the ensemble prediction, and its intercept.
+/// Return the weights and the intercept of the ensemble prediction.
 template <class T>
 inline std::pair<std::vector<double>, double> ensemble_coefficients(const Model<T>& m) {
     const Record& r = m.record;
     std::vector<double> weights(m.shape.features);
     double bias = 0;
-    for (std::size_t rival = 0; rival < r.rivals; ++rival) {
-        const bool by_mean = rival == 0 && m.counters.averaged > 0;
+    for (std::size_t predictor = 0; predictor < r.predictors; ++predictor) {
+        const bool by_mean = predictor == 0 && m.counters.averaged > 0;
         const std::vector<bool> averaged =
-            r.rivals == 1 ? predicts_by_mean(m) : std::vector<bool>(m.shape.outputs, by_mean);
-        const auto part = [&](std::size_t k) { return r.part[k * r.rivals + rival]; };
+            r.predictors == 1 ? predicts_by_mean(m) : std::vector<bool>(m.shape.outputs, by_mean);
+        const auto part = [&](std::size_t k) { return r.part[k * r.predictors + predictor]; };
         each_weight(m, averaged, [&](std::size_t j, std::size_t k, double weight) {
             weights[j] += part(k) * weight;
         });
@@ -144,8 +144,8 @@ inline std::pair<std::vector<double>, double> ensemble_coefficients(const Model<
     return {weights, bias};
 }
 
-/// Column `target` of each feature becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) +
-/// keep times what it is.
+/// Set column `target` of each feature to scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) +
+/// keep * (its old value).
 template <class T>
 inline void mix_into(Model<T>& m, std::size_t target, std::size_t k, double scale, double own,
                      double rest, double keep) {
@@ -162,7 +162,7 @@ inline void mix_into(Model<T>& m, std::size_t target, std::size_t k, double scal
     }
 }
 
-/// Writes the weights of a group out in full, so that its mixture is the identity again.
+/// Write the effective weights of a group to its columns and reset its mixture to the identity.
 template <class T>
 [[gnu::noinline]] inline void fold(Model<T>& m, const Group& g) {
     m.announce_sweep();
@@ -175,9 +175,10 @@ template <class T>
     }
 }
 
-/// Moves the scale of a group into its weights, but for a factor between 1/2 and 1. What is moved
-/// is a power of two: the weights stay the same to the last bit, however often this is done. The
-/// sums over the rounds so far move into the shift, or they would be differences of large numbers.
+/// Move the scale of a group into its weights, except for a factor between 1/2 and 1. The moved
+/// factor is a power of two, so the weights do not change by rounding, however often this is done.
+/// The sums over past rounds move into the shift; otherwise they would become differences of large
+/// numbers.
 template <class T>
 [[gnu::noinline]] inline void rescale(Model<T>& m, const Group& g) {
     m.announce_sweep();
@@ -203,16 +204,15 @@ template <class T>
     }
 }
 
-/// How many times a mean may be in a mixture before digits are lost.
+/// Largest multiple of a mean in a mixture before digits are lost.
 template <class T>
 inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
 
-/// Renews the numbers of the mixture before they lose digits (docs/algorithms.md, "Class means and
-/// queue").
+/// Renormalise the mixture before it loses digits (docs/algorithms.md, "Class means and queue").
 template <class T>
 inline void fold_if_imprecise(Model<T>& m, const Group& g) {
     constexpr bool wide = sizeof(T) == 8;
-    // a mean loses as many digits as the scale; without one, only the exponents have an end
+    // averages lose as many digits as the scale; without them, only the exponent limits it
     const double smallest = m.shape.averages() ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
     bool worn = false;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
@@ -225,8 +225,8 @@ inline void fold_if_imprecise(Model<T>& m, const Group& g) {
     if (worn) rescale(m, g);
 }
 
-/// Folds before an example of weight omega joins sums that are much smaller, such as those of a
-/// class without recent examples. What is added to the sums is subtracted from the weights, which
+/// Fold before an example of weight omega is added to sums that are much smaller, such as those of
+/// a class without recent examples. What is added to the sums is subtracted from the weights, which
 /// would lose all their digits.
 template <class T, class Member>
 inline void fold_before_adding(Model<T>& m, double omega, Member&& member) {
@@ -239,13 +239,13 @@ inline void fold_before_adding(Model<T>& m, double omega, Member&& member) {
         }
 }
 
-/// The nearest-centroid classifier that the class means pull output k to, and its bias.
+/// The nearest-centroid classifier that output k is pulled to, and its bias.
 struct Pull {
     double own = 0, rest = 0, bias = 0;  ///< m_k = own * S_k + rest * (S_total - S_k)
 };
 
-/// A class whose weight is below this share of an example is ignored (1/forgetting examples are
-/// remembered): the rest of its sum may be rounding error.
+/// A class whose weight is below this share of an example is ignored: the rest of its sum may be
+/// rounding error (1/forgetting examples are remembered).
 inline constexpr double forgotten = 0.01;
 
 template <class T>
@@ -266,8 +266,8 @@ inline Pull pull_of(const Model<T>& m, std::size_t k) {
     return pull;
 }
 
-/// Instead of discounting old examples in the class means, each new one weighs more than the last;
-/// before the numbers grow too large, all are divided by the present weight.
+/// Increase the weight of new examples in the class means, which is equivalent to discounting old
+/// ones. Before the numbers grow too large, divide all by the current weight.
 template <class T>
 inline void emphasise(Model<T>& m) {
     if (m.means.emphasis.empty() || m.counters.frozen) return;
@@ -291,8 +291,8 @@ inline void emphasise(Model<T>& m) {
     emphasis = 1;
 }
 
-/// Adds an example of weight omega and squared length n to the sums of its classes. `dots` are its
-/// products with the columns of the sums and are brought up to date.
+/// Add an example of weight omega and squared length n to the sums of its classes. `dots` are its
+/// products with the columns of the sums and are updated.
 template <class T, class Member>
 inline void accumulate(Model<T>& m, double omega, double n, double* dots, Member&& member) {
     const double total = m.shape.total ? dots[m.shape.sums] : 0;
@@ -309,7 +309,7 @@ inline void accumulate(Model<T>& m, double omega, double n, double* dots, Member
     if (m.shape.total) dots[m.shape.sums] += omega * n;
 }
 
-/// PAmW: stores the weights of a group, then moves them to the mean of the last Q, pulled to the
+/// PAmW: store the weights of a group, then move them to the mean of the last Q, pulled to the
 /// class means. O(Q d) per update.
 template <class T>
 inline void queue_centre(Model<T>& m, std::size_t index) {

@@ -1,4 +1,4 @@
-// Ensemble predictions: while little is known, a mean of all models errs less than the best one.
+// Ensemble predictions: on few examples, a mean of all models makes fewer errors than the best one.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,20 +9,21 @@
 
 namespace aggro {
 
-/// A rival's weight in the ensemble falls by exp(-this) for each unit of its loss (`margin_error`).
+/// A predictor's weight in the ensemble is multiplied by exp(-this) per unit of its loss
+/// (`margin_error`).
 inline constexpr double ensemble_rate = 2;
 
-/// The stretch of its margins by which a rival has been least wrong.
+/// Return the index of the stretch that gives a predictor's margins the least loss.
 inline std::size_t best_stretch(const Record& r, std::size_t predictor) {
     constexpr std::size_t ways = Record::stretches.size();
     const double* loss = &r.margin_loss[predictor * ways];
     return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
 }
 
-/// Sets the coefficient of each rival's score in the ensemble prediction: a weight by the loss of
-/// its margins, in examples of equal weight, over the unit of its margins. Weights sum to one. So
-/// the prediction is a mean of margins in units of their usual size: its own unit stays when
-/// another rival has the least loss. Without an ensemble, all coefficients are zero.
+/// Set the coefficient of each predictor's score in the ensemble: a weight computed from the loss
+/// of its margins, divided by the unit of its margins. Weights sum to one. Since each margin is
+/// measured in units of its mean size, the unit of the prediction does not change when another
+/// predictor has the least loss. With predict = false, all coefficients are zero.
 template <class T>
 inline void set_ensemble_weights(const std::vector<Model<T>*>& models, bool predict) {
     double least = std::numeric_limits<double>::infinity(), total = 0;
@@ -41,20 +42,21 @@ inline void set_ensemble_weights(const std::vector<Model<T>*>& models, bool pred
         part = predict ? std::exp(ensemble_rate * (least - loss)) : 0;
         total += part;
     });
-    constexpr double most = 1e100;  // of margins that have all but no size
+    constexpr double most = 1e100;  // for margins close to zero
     each([&](double& part, double, double unit) {
         part *= part > 0 ? std::min(most, 1 / unit) / total : 0;
     });
 }
 
-/// The unit in which the chosen rival counts in an ensemble prediction.
+/// Return the unit of the best predictor's score in an ensemble prediction.
 inline double unit_of_chosen(const Record& r) {
     if (r.part.empty()) return 1;
-    const std::size_t model = best_record(r), predictor = model * r.rivals + best_rival(r, model);
+    const std::size_t model = best_record(r),
+                      predictor = model * r.predictors + best_predictor(r, model);
     return margin_unit(r, predictor) / Record::stretches[best_stretch(r, predictor)];
 }
 
-/// The ensemble predictions of the rows, block by block, if the models form an ensemble.
+/// Computes the ensemble predictions of a batch, block by block, if the models form an ensemble.
 template <class T>
 class EnsembleScores {
   public:
@@ -80,18 +82,18 @@ class EnsembleScores {
         for (auto& each : margins) each.resize(2 * (block.first + block.count));
     }
 
-    /// Whether the margins of a model are recorded: those of all models of an ensemble.
+    /// Return whether the margins of a model are recorded; an ensemble needs those of all models.
     bool records(std::size_t i) const {
         return training.margins && (active || i == training.recorded);
     }
 
-    /// The block for one model, with its own buffer for margins.
+    /// Return the block for one model, with its own buffer for margins.
     TrainingBatch part(TrainingBatch block, std::size_t i) {
         if (active) block.margins = margins[i].data();
         return block;
     }
 
-    /// Sums the parts and counts the mistakes, in every model.
+    /// Sum the parts and count the mistakes in every model.
     void end(const TrainingBatch& block) {
         std::size_t entry = 0;
         for (std::size_t k = 0; active && k < block.count; ++k) {

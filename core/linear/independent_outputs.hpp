@@ -1,5 +1,5 @@
-// Losses and steps of independent outputs together, with the rules as columns of numbers, so that
-// the compiler vectorises the loops. For one-vs-rest, several labels or targets, and several C.
+// Losses and steps of independent outputs, with the rules as arrays so that the compiler vectorises
+// the loops. Used for one-vs-rest, multilabel, several targets and several values of C.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -38,7 +38,7 @@ class IndependentOutputs {
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 
-    /// Computes `loss`, `wrong` and the signed steps of all outputs, given their `length`.
+    /// Compute `loss`, `wrong` and the signed steps of all outputs, given their `length`.
     template <class Reach>
     void evaluate(const Target& y, const double* scores, double weight, double size, double* tau,
                   const Moments& targets, const Rounding<Reach>& rounding) {
@@ -60,11 +60,11 @@ class IndependentOutputs {
         return weigh_kappa ? kappa[k] * weight : kappa[k];
     }
 
-    /// The growth of the precision of an output that moves, before the step.
+    /// Return the growth of the precision of a moving output, before the step.
     double gain_of(std::size_t k, double weight) const { return gain(ahead[k] * weight, loss[k]); }
 
     bool usable = false, tube = false;
-    bool models = false;  ///< each output is a model that predicts by its last weights
+    bool models = false;  ///< each output is a model that predicts with its last weights
     std::vector<double> length, loss, wrong;
 
   private:
@@ -98,7 +98,7 @@ class IndependentOutputs {
         return doubts;
     }
 
-    /// Sets losses below rounding error to zero.
+    /// Set losses below rounding error to zero.
     template <class Reach>
     [[gnu::noinline]] void clear_rounding(const double* scores, double* tau,
                                           const Rounding<Reach>& rounding) {

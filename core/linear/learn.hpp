@@ -1,4 +1,4 @@
-// The algorithm: predict, evaluate the loss, step. One example at a time, the same for every
+// The learning step: predict, evaluate the loss, update. One example at a time, the same for every
 // variant.
 #pragma once
 #include "linear/class_means.hpp"
@@ -10,8 +10,8 @@
 
 namespace aggro {
 
-/// The rule of a group for an example of this weight, with its tube in units of the targets' spread
-/// where that is asked for. `own` holds it where it is not the group's own.
+/// Return the rule of a group for an example of this weight, with epsilon in units of the targets'
+/// spread if requested. `own` stores the rule if it differs from the group's.
 template <class T>
 [[gnu::noinline]] inline const Rule& rule_for(const Model<T>& m, const Group& g, double weight,
                                               double stretch, Rule& own) {
@@ -20,7 +20,7 @@ template <class T>
     return own;
 }
 
-/// A hard constraint on a row of zeros cannot be met: leave everything as it is.
+/// Return whether a hard constraint is infeasible: the row is zero.
 template <class Length>
 inline bool infeasible(const Rule& rule, Length&& length) {
     return rule.cap == infinity && rule.ridge == 0 && length() == 0;
@@ -40,8 +40,8 @@ class Learn {
           statistics(model, scratch),
           outputs(model, scratch) {}
 
-    /// One example of the given weight. What it calls for each row is inlined: of a short row,
-    /// calls would take a good part of the time.
+    /// Learn one example of this weight. The functions it calls per row are inlined: on short rows,
+    /// calls would take a considerable part of the time.
     [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
         const MeasuredRow<Row> row = space.measure_row(x, statistics.records_examples());
         if (m.awaits_first_row(part.first())) statistics.measure_intercept(row);
@@ -65,14 +65,14 @@ class Learn {
         statistics.finish(1);
     }
 
-    /// Scores of the model's predictor, left in `scores`.
+    /// Compute the scores of the model's predictor in `scores`.
     void score(const Row& x) {
         const MeasuredRow<Row> row = space.measure_row(x, true);
         scores.of_last(row);
         scores.of_predictor(row, statistics.averaged());
     }
 
-    /// The ensemble score of all models.
+    /// Return the ensemble score of all models.
     double ensemble(const Row& x) {
         const MeasuredRow<Row> row = space.measure_row(x, true);
         scores.of_last(row);
@@ -81,7 +81,7 @@ class Learn {
     }
 
   private:
-    /// Newton's metric learns an example before the step: its precision grows by the squared loss.
+    /// Update Newton's metric before the step: its precision grows by the squared loss.
     [[gnu::noinline]] void sharpen_ahead(const MeasuredRow<Row>& row, const Target& y,
                                          double weight) {
         bool gains = false;
@@ -116,11 +116,12 @@ class Learn {
                         rounding, s.tau.data() + g.first, s.ranking);
     }
 
-    /// Predict, evaluate the loss and step for one group; true if coefficients wait to be applied.
+    /// Predict, evaluate the loss and update one group; return true if coefficients are left to
+    /// apply.
     [[gnu::always_inline]] bool learn_group(std::size_t index, const MeasuredRow<Row>& row,
                                             const Target& y, double weight) {
         const Group& g = m.groups[index];
-        double squared = -1;  // computed once: it takes a pass over the full metric
+        double squared = -1;  // computed once, because it takes a pass over the full metric
         const auto length = [&] {
             if (m.shape.metric != Metric::full) return space.length(g.first, row);
             if (squared < 0)
@@ -157,8 +158,9 @@ class Learn {
     LearnOutputs<T, Row, Single, Diagonal> outputs;
 };
 
-/// Calls `use` with the loops that fit the model: one output or several, Euclidean or diagonal.
-/// Each should be a function of its own: in one large function they would compete for registers.
+/// Call `use` with the loops for this model: one output or several, Euclidean or diagonal. Each
+/// should be a function of its own: inlined into one large function they would compete for
+/// registers.
 template <template <class, class, bool, bool> class How, class T, class Row, class Use>
 inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
     const bool single = m.columns == 1;

@@ -10,7 +10,7 @@
 
 namespace aggro {
 
-/// Multiply-adds for learning a row in a model, on average.
+/// Return the mean number of multiply-adds for learning a row.
 template <class T>
 inline std::size_t learning_work(const Model<T>& m, const TrainingBatch& training) {
     const std::size_t features = m.shape.features + 8;
@@ -22,8 +22,8 @@ inline std::size_t learning_work(const Model<T>& m, const TrainingBatch& trainin
     return work;
 }
 
-/// The number of rows from `done` on in a block of about `rows`. It ends with a whole mini-batch:
-/// rows of weight zero do not count.
+/// Return the number of rows, from `done` on, in a block of about `rows`. A block ends with a
+/// complete mini-batch, in which rows of weight zero do not count.
 inline std::size_t block_size(const TrainingBatch& training, std::size_t done, std::size_t rows) {
     const std::size_t left = training.count - done;
     if (rows >= left) return left;
@@ -40,7 +40,7 @@ inline std::size_t block_size(const TrainingBatch& training, std::size_t done, s
 struct Crews {
     std::size_t count, rows;
 
-    /// A block takes some hundredths of a second.
+    /// Choose blocks that take some hundredths of a second.
     template <class T>
     static Crews of(const std::vector<Model<T>*>& models, const TrainingBatch& training) {
         constexpr std::size_t enough = std::size_t{1} << 25;
@@ -53,12 +53,12 @@ struct Crews {
     }
 };
 
-/// Learns the rows in all models, each as if it were alone. Threads share the models, and remaining
-/// threads share the outputs of each. After each block all models are at the same example, and the
-/// caller may interrupt: then they keep what they have learned. If a row is rejected, a model
-/// overflows or memory runs out, every model is restored, unless `undo` is false; of several errors
-/// that of the first row is thrown. Parts of a longer batch, which is checked as a whole, set
-/// neither `undo` nor `check`.
+/// Learn the rows in all models; each model is independent of the others. Threads share the models,
+/// and remaining threads share the outputs of each. After each block all models have learned the
+/// same rows, and the caller may interrupt: the models then keep what they have learned. If a row
+/// is rejected, a model overflows or memory runs out, every model is restored unless `undo` is
+/// false; of several errors that of the first row is thrown. Calls for parts of a longer batch,
+/// which is checked at its end, set neither `undo` nor `check`.
 template <class T>
 inline void learn_together(const std::vector<Model<T>*>& models, const TrainingBatch& training) {
     std::optional<Transaction<T>> before;

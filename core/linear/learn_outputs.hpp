@@ -1,4 +1,4 @@
-// The step of independent outputs, all at once: the loops are over outputs.
+// The step of independent outputs, with loops over outputs.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -21,7 +21,8 @@ class LearnOutputs {
     bool usable() const { return rules.usable; }
     bool models() const { return rules.models; }
 
-    /// Adds the loss to the precision of each output that will move; true if some output moves.
+    /// Add the loss to the precision of each output that will move; return true if some output
+    /// moves.
     bool gain(const MeasuredRow<Row>& row, const Target& y, double weight,
               WeightUpdate<T, Row, Single, Diagonal>& update) {
         evaluate_outputs(row, y, weight);
@@ -34,7 +35,7 @@ class LearnOutputs {
         return gains;
     }
 
-    /// Computes the step of each output and counts its loss; true if some output moves.
+    /// Compute the step of each output and count its loss; return true if some output moves.
     bool evaluate(const MeasuredRow<Row>& row, const Target& y, double weight,
                   Statistics<T, Single>& statistics) {
         evaluate_outputs(row, y, weight);
@@ -49,7 +50,7 @@ class LearnOutputs {
         return moving;
     }
 
-    /// Converts the steps into coefficients, which wait to be applied.
+    /// Convert the steps into coefficients, to be applied later.
     bool move(const MeasuredRow<Row>& row, double weight,
               WeightUpdate<T, Row, Single, Diagonal>& update) const {
         update.move_outputs(row.stretch, [&](std::size_t k) { return rules.kappa_of(k, weight); });
@@ -57,7 +58,7 @@ class LearnOutputs {
     }
 
   private:
-    /// Computes the loss and the step of each output.
+    /// Compute the loss and the step of each output.
     void evaluate_outputs(const MeasuredRow<Row>& row, const Target& y, double weight) {
         measure(row);
         const auto rounding =
@@ -65,7 +66,7 @@ class LearnOutputs {
         rules.evaluate(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
     }
 
-    /// x' Sigma x with the constant feature, for each output.
+    /// Compute x' Sigma x with the constant feature for each output.
     void measure(const MeasuredRow<Row>& row) {
         const std::size_t n = part.end();
         const double constant = m.shape.intercept ? 1 / row.stretch : 0;

@@ -1,4 +1,4 @@
-// The log loss of scores, multiplied by the one factor that makes it smallest.
+// The log loss of scores multiplied by the factor that minimises it.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@
 
 namespace aggro {
 
-/// The log loss of rows as a function of the factor f by which their scores are multiplied. With
-/// `missed`, the highest score minus the right one, and `below`, the other scores minus the
-/// highest, the loss of a row is log(1 + sum exp(f below)) + f missed.
+/// The log loss of rows as a function of the factor f applied to their scores. With `missed` =
+/// highest score - score of the true class, and `below` = other scores - highest, the loss of a row
+/// is log(1 + sum exp(f below)) + f missed.
 class LogLoss {
   public:
-    /// Rows of `scores` scores, whose weights sum to 1.
+    /// Reserve memory for rows of `scores` scores. The weights of the rows must sum to 1.
     LogLoss(std::size_t rows, std::size_t scores) : others_(scores - 1) {
         below_.reserve(rows * others_ + wide);
         missed_.reserve(rows);
@@ -30,15 +30,15 @@ class LogLoss {
         weights_.push_back(weight);
     }
 
-    /// A row of two scores, of which the right one is ahead by `margin`.
+    /// Add a row of two scores; `margin` is the score of the true class minus the other.
     void add(double margin, double weight) {
         below_.push_back(-std::abs(margin));
         missed_.push_back(std::max(-margin, 0.0));
         weights_.push_back(weight);
     }
 
-    /// The loss at the best factor between 1/256 and 256, to 1e-12, by Newton's method. Where a
-    /// step leaves the interval that holds the minimum, the interval is halved.
+    /// Return the loss at the best factor between 1/256 and 256, to 1e-12, by Newton's method. If a
+    /// step leaves the interval that contains the minimum, the interval is halved.
     double smallest() {
         double low = 1.0 / 256, high = 256, factor = 1;
         below_.resize(missed_.size() * others_ + wide);  // whole vectors

@@ -13,10 +13,10 @@ namespace aggro {
 
 enum class Metric { euclidean, diagonal, adagrad, full };
 
-/// Sigma, with Sigma^-1 = I + sum kappa x x' over the updates. Only the lower triangle is kept,
-/// row after row, so the last row and column are the intercept's when there is one.
+/// Sigma, with Sigma^-1 = I + sum kappa x x' over the updates. Only the lower triangle is stored,
+/// row by row; the last row and column belong to the intercept, if there is one.
 ///
-/// The rank-one change of an update is remembered and written during the next product, so that an
+/// The rank-one change of an update is stored and written during the next product, so that an
 /// update costs one pass over the matrix instead of two.
 template <class T>
 class FullMetric {
@@ -36,12 +36,12 @@ class FullMetric {
     std::size_t size() const { return size_; }
     const Aligned<T>& image() const { return image_; }
 
-    /// g = Sigma (x, 1); returns (x, 1)' g. The image stays until the next call.
+    /// Compute g = Sigma (x, 1); return (x, 1)' g. The image stays valid until the next call.
     template <class Row>
     double squared_length(const Row& x, double scale) {
         std::fill(vector_.begin(), vector_.end(), T(0));
         for (std::size_t k = 0; k < x.size; ++k) vector_[x.feature(k)] = x.values[k];
-        // in units of the row divided by its scale, the constant feature is 1/scale
+        // the row is divided by its scale, so the constant feature is 1/scale
         if (intercept_) vector_[features_] = static_cast<T>(1 / scale);
         multiply();
         double v = 0;
@@ -50,8 +50,8 @@ class FullMetric {
         return std::max(v, 0.0);
     }
 
-    /// Writes Sigma (x, 1) in double precision: images of rows that depend on each other do so,
-    /// too.
+    /// Write Sigma (x, 1) in double precision, since images of linearly dependent rows are
+    /// dependent too.
     template <class Row>
     void write_image(const Row& x, std::vector<double>& image) {
         std::vector<double> vector(size_);
@@ -70,18 +70,18 @@ class FullMetric {
         }
     }
 
-    /// Sigma -= g g' kappa / (1 + kappa v), for the last image g and its v.
+    /// Sigma -= g g' kappa / (1 + kappa v), for the last image g and its product v.
     void shrink(double kappa, double v) {
         flush();
         pending_ = image_;
-        factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
+        factor_ = static_cast<T>(1 / (1 / kappa + v));  // also correct for kappa = infinity
     }
 
-    /// The variance of the intercept, as long as it is correlated with no feature.
+    /// Return the variance of the intercept, which must be uncorrelated with all features.
     double intercept() { return static_cast<double>(lower().back()); }
     void set_intercept(double variance) { lower().back() = static_cast<T>(variance); }
 
-    /// The same for more features; a new one is uncorrelated and has variance one.
+    /// Return a copy with more features; new ones are uncorrelated and have variance one.
     FullMetric grown(std::size_t features) {
         flush();
         FullMetric larger(features, intercept_);
@@ -94,14 +94,14 @@ class FullMetric {
         return larger;
     }
 
-    /// Makes a feature one that is new: uncorrelated, of variance one.
+    /// Reset a feature: uncorrelated, with variance one.
     void forget(std::size_t j) {
         flush();
         for (std::size_t i = 0; i < size_; ++i)
             lower_[at(std::max(i, j), std::min(i, j))] = i == j ? T(1) : T(0);
     }
 
-    /// The packed lower triangle, with nothing pending.
+    /// Return the packed lower triangle after writing any pending change.
     Aligned<T>& lower() {
         flush();
         return lower_;

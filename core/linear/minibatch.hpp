@@ -1,4 +1,4 @@
-// The same step for several examples together: one dual problem per batch and group.
+// The same step for a mini-batch: one dual problem per batch and group.
 #pragma once
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace aggro {
 
-/// The algorithm. What walks over a row is left to the loops that fit the model: `LearnBatch`.
+/// The algorithm. The loops over features are in `LearnBatch`.
 template <class T, class Row>
 class BatchStep {
   public:
@@ -17,7 +17,7 @@ class BatchStep {
 
     virtual ~BatchStep() = default;
 
-    /// Learns the examples as one batch: every margin is asked for at once.
+    /// Learn the examples as one batch: constrain all their margins at once.
     [[gnu::noinline]] void operator()(const std::vector<Member<Row>>& batch) {
         if (batch.empty()) return;
         predict_all(batch);
@@ -31,27 +31,27 @@ class BatchStep {
         statistics.finish(static_cast<std::int64_t>(n));
     }
 
-    /// The last example that was read, for errors.
+    /// Return the last example that was read, for error messages.
     std::size_t current() const { return at; }
 
   protected:
-    /// Reads the products of a row with all columns.
+    /// Compute the products of a row with all columns.
     virtual MeasuredRow<Row> measure_row(const Row& x) = 0;
-    /// Reads the scores of the mean, if it predicts.
+    /// Compute the scores of the mean weights; return false if there are none.
     virtual bool score_by_mean(const MeasuredRow<Row>& row, double averaged) = 0;
-    /// Lets an example join the class means, while they are open.
+    /// Add an example to the class means, unless they are frozen.
     virtual void join(const Member<Row>& example) = 0;
-    /// Moves a group to its centre.
+    /// Move a group to its centre.
     virtual void centre(std::size_t index, const MeasuredRow<Row>& row) = 0;
-    /// Moves all outputs by their tau, along the row; the metric stays.
+    /// Move all outputs along the row by their tau; the metric stays.
     virtual void step(const Row& x) = 0;
-    /// Sharpens the metric along the row, where it is diagonal, by the kappa of each group.
+    /// Increase the precision of a diagonal metric along the row by the kappa of each group.
     virtual void sharpen(const Row& x, const double* kappas) = 0;
 
     Model<T>& m;
     Scratch<T>& s;
 
-    /// A row whose squared length does not overflow.
+    /// Measure a row; throw if its squared length overflows.
     MeasuredRow<Row> measure_strictly(const Row& x) {
         const MeasuredRow<Row> row = measure_row(x);
         if (row.stretch != 1)
@@ -61,7 +61,7 @@ class BatchStep {
     }
 
   private:
-    /// Predicts every example before any is learned, or joins its class means.
+    /// Predict every example before any is learned or added to its class means.
     void predict_all(const std::vector<Member<Row>>& batch) {
         const std::size_t outputs = m.shape.outputs;
         scores.resize(batch.size() * outputs);
@@ -82,9 +82,9 @@ class BatchStep {
         for (std::size_t j = 0; j < batch.size(); ++j) join(batch[at = j]);
     }
 
-    /// The records before the batch; none where there is nothing to choose by them.
+    /// Return a copy of the records before the batch, or null if there is only one predictor.
     const BatchStart* batch_start() {
-        if (m.shape.models == 1 && m.shape.rivals() == 1) return nullptr;
+        if (m.shape.models == 1 && m.shape.predictors() == 1) return nullptr;
         before.record = m.record;
         before.swapped = swapped_record(m);
         return &before;
@@ -99,7 +99,7 @@ class BatchStep {
             at = j;
             statistics.count(index, batch[j].weight, outcome);
             pulled |=
-                (outcome.violated || g.always) && !(hard && absent[j]);  // which cannot be met
+                (outcome.violated || g.always) && !(hard && absent[j]);  // an infeasible constraint
             acts |= outcome.moves && !absent[j];
         }
         const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && pulled;
@@ -111,7 +111,7 @@ class BatchStep {
         if (m.shape.metric == Metric::full) apply_full(index, batch);
     }
 
-    /// Newton's metric learns the examples before the step, each by its squared loss.
+    /// Update Newton's metric before the step, by the squared loss of each example.
     void sharpen_ahead(const std::vector<Member<Row>>& batch) {
         const std::size_t groups = m.groups.size();
         std::vector<double> gains(groups);
@@ -136,7 +136,7 @@ class BatchStep {
             s.tau.data() + g.first, s.ranking);
     }
 
-    /// Moves the group to its centre and reads the scores there.
+    /// Move the group to its centre and compute the scores there.
     void centre_all(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
         centre(index, measure_row(batch[0].x));
@@ -196,7 +196,7 @@ class BatchStep {
         return std::any_of(tau, tau + g.count, [](double t) { return t != 0; });
     }
 
-    /// Steps along every example in the metric of before the batch, then sharpens the metric.
+    /// Step along every example in the metric before the batch, then update the metric.
     void apply(const std::vector<Member<Row>>& batch) {
         for (std::size_t j = 0; j < batch.size(); ++j)
             if (load_taus(j)) step(batch[j].x);
@@ -210,7 +210,7 @@ class BatchStep {
         return std::any_of(tau, tau + m.shape.outputs, [](double t) { return t != 0; });
     }
 
-    /// The full metric: all images are taken before the matrix changes.
+    /// Apply the steps in a full metric: all images are computed before the matrix changes.
     void apply_full(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
         FullMetric<T>& sigma = m.full[index];
@@ -230,13 +230,13 @@ class BatchStep {
     BatchWork work;
     BatchStart before;
     std::size_t at = 0;
-    std::vector<char> absent;  ///< rows without length
+    std::vector<char> absent;  ///< rows of length zero
     std::vector<double> scores, taus, kappas, group_scores, group_taus;
     std::vector<Rule> rules;
     std::vector<Target> targets;
 };
 
-/// Its loops over features: one output or several, Euclidean or diagonal.
+/// The loops over features: one output or several, Euclidean or diagonal.
 template <class T, class Row, bool Single, bool Diagonal>
 class LearnBatch final : public BatchStep<T, Row> {
   public:
@@ -292,7 +292,7 @@ class LearnBatch final : public BatchStep<T, Row> {
     WeightUpdate<T, Row, Single, Diagonal> update;
 };
 
-/// Batches of such rows with the loops that fit the model.
+/// Return the step for batches of this type of row and this model.
 template <class T, class Row>
 inline std::unique_ptr<BatchStep<T, Row>> batch_step(Model<T>& m, Scratch<T>& scratch) {
     std::unique_ptr<BatchStep<T, Row>> step;

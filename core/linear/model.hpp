@@ -20,37 +20,38 @@
 
 namespace aggro {
 
-/// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
+/// Sums of the examples of each class. Output k is pulled towards the mean of its class minus the
+/// mean of the others.
 struct Means {
     Aligned<double> count, norm, cross;  ///< weight, ||S||^2 and <S, S_total> of each class
-    Aligned<double> emphasis;  ///< how much the next example counts: it grows, so old ones fade
+    Aligned<double> emphasis;  ///< weight of the next example; grows, so that old ones fade
     struct Total {
         double count = 0, norm = 0;
     } total;
 };
 
-/// What the lines of an array of the state belong to.
+/// What one line of an array of the state represents.
 enum class Per {
-    column,   ///< features; a line has the columns of the outputs first
-    slot,     ///< features; a line has several classifiers side by side
+    column,   ///< features; a line starts with one value per output
+    slot,     ///< features; a line has the outputs of several classifiers
     feature,  ///< features; all outputs share it
-    output,   ///< outputs, or several classifiers side by side
-    mixture,  ///< outputs, each with the numbers that its weights are made by
+    output,   ///< outputs, or the outputs of several classifiers
+    mixture,  ///< outputs; each has the numbers of its `Mixture`
     group,
-    matrix,  ///< one array for each group: the triangle of a full metric
+    matrix,  ///< one array per group: the triangle of a full metric
     model,
     shared,  ///< by all models
     cell     ///< features, in memory only: a line has the sections of `Model::weights`
 };
 
 /// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are columns.
-/// Class means so cost O(nnz): a pull changes three numbers, not d weights.
+/// A pull to the class means changes three numbers instead of d weights, so it costs O(nnz).
 struct Mixture {
     double scale = 1, own = 0, rest = 0;
     double scale_sum = 0, own_sum = 0, rest_sum = 0;  ///< the same, summed over averaged rounds
 };
 
-/// Is notified before the weights of all features change at once.
+/// Interface of an object to notify before the weights of all features change at once.
 struct SweepListener {
     virtual void before_sweep() = 0;
 
@@ -63,33 +64,33 @@ struct Model {
     Shape shape;
     std::size_t columns = 0;  ///< outputs, class sums and total, padded to whole vectors
     Block<T> weights;   ///< per feature a cell of up to three sections of columns: see `shift`
-    Block<T> sum_rest;  ///< what the class sums leave out by rounding, where T is a float
+    Block<T> sum_rest;  ///< rounding error of the class sums, if T is float
     Block<T> ring;      ///< the last `queue` classifiers
     Block<T> pool;      ///< the classifiers in the reservoir
     Block<T> pool_mean;
-    Aligned<double> bias_prior;  ///< if it depends on the first row: 0 until then
-    Block<T> update_counts;  ///< steps that moved each weight, where no diagonal metric counts them
+    Aligned<double> bias_prior;  ///< 0 until the first row, if it depends on that row
+    Block<T>
+        update_counts;  ///< updates of each weight; a diagonal metric has its precision instead
     Aligned<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
     Aligned<double> pool_key;
     Aligned<double> bias_update_counts;
     Aligned<Mixture> mix;              ///< one per output
-    std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
+    std::vector<std::size_t> own_sum;  ///< class sum of output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
     GroupCounts group_counts;  ///< of each group
     Record record;             ///< of each model
-    Record swapped;  ///< the record in case the known class is the first one: see `one_class`
-    std::vector<std::size_t> model_of;                      ///< which model a group belongs to
+    Record swapped;            ///< the record if the known class becomes the first: see `one_class`
+    std::vector<std::size_t> model_of;                      ///< model of each group
     Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
     Sizes sizes;      ///< of the features
-    Moments targets;  ///< of the targets, where epsilon is in units of their spread
-    CScale unit;      ///< of C, where several models learn side by side
+    Moments targets;  ///< of the targets, if epsilon is in units of their spread
+    CScale unit;      ///< of C, in a model selection
     Counters counters;
     std::int64_t average_from = 0;          ///< examples to see before averaging begins
-    std::vector<SweepListener*> listeners;  ///< notified before all features change at once
-    double* ensemble_out =
-        nullptr;  ///< where its part of the next ensemble prediction is written, if any
+    std::vector<SweepListener*> listeners;  ///< notified before the weights of all features change
+    double* ensemble_out = nullptr;         ///< output for its part of the next ensemble prediction
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -115,9 +116,9 @@ struct Model {
         if (shape.spreads > 0) targets.begin(shape.spreads);
         if (shape.models > 1) unit.begin(gives_value(groups[0].task));
         group_counts = GroupCounts(groups.size());
-        record = Record(shape.models, shape.rivals());
+        record = Record(shape.models, shape.predictors());
         if (gives_value(groups[0].task)) record.distances.assign(shape.models, 0);
-        if (shape.one_class) swapped = Record(shape.models, shape.rivals());
+        if (shape.one_class) swapped = Record(shape.models, shape.predictors());
         if (shape.models > 1 && shape.outputs == shape.models && groups[0].task == Task::margin)
             record.allow_ensemble();
         for (std::size_t i = 0; i < groups.size(); ++i)
@@ -148,26 +149,27 @@ struct Model {
 
     std::size_t groups_per_model() const {
         return shape.models == 1 ? groups.size()
-                                 : groups.size() / shape.models;  // a division is slow
+                                 : groups.size() / shape.models;  // avoids a slow division
     }
-    /// The constant feature has the value s where its weight is counted in units of s, so that the
-    /// intercept is the weight of a feature 1 whose variance begins at s².
+    /// Prior variance of the intercept. The constant feature has the value s, and the weight is
+    /// stored in units of s, so the intercept is the weight of a feature 1 with prior variance s².
     double prior(std::size_t k) const {
         const double square =
             bias_prior.empty() ? shape.intercept_scale * shape.intercept_scale : bias_prior[k];
         return square > 0 ? square : 1;
     }
     bool awaits_first_row(std::size_t k) const { return !bias_prior.empty() && bias_prior[k] == 0; }
-    /// Each weight has a variance: the inverse of its precision, or the root of that.
+    /// Return whether each weight has a variance: the inverse of its precision, or the square root
+    /// of that.
     bool diagonal() const { return shape.metric == Metric::diagonal || adagrad(); }
     bool adagrad() const { return shape.metric == Metric::adagrad; }
     bool sharpens_ahead() const { return groups.front().rule.ahead > 0; }
-    /// The variance of an intercept that began at 1 and should have begun at `prior`.
+    /// Return the variance of an intercept after replacing its prior 1 by `prior`.
     double begun(double variance, double prior) const {
         if (adagrad()) return prior / std::sqrt(1 + prior * (1 / (variance * variance) - 1));
         return 1 / (1 / variance - 1 + 1 / prior);
     }
-    /// The variance of an intercept whose precision grows by kappa, a share of it forgotten.
+    /// Return the variance of an intercept whose precision grows by kappa after forgetting a share.
     double sharpened(double variance, double prior, double kappa) const {
         const double share = variance / prior, inverse = adagrad() ? share * share : share;
         const double growth =
@@ -178,12 +180,13 @@ struct Model {
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_column() const { return shape.outputs + shape.sums; }
 
-    // A cell holds the columns of u and of the class sums; then, where the mean of the weights is
-    // kept, as many of `shift`; then, in a diagonal metric, as many of `variance`. One walk over
-    // the features of a row so meets everything that is known of them.
+    // A cell contains the columns of u and of the class sums; then, if weights are averaged, as
+    // many of `shift`; then, in a diagonal metric, as many of `variance`. One pass over the
+    // features of a row therefore reads everything known about them.
 
-    /// Of each weight, the sum over all rounds of its mean less itself: what turns the last weights
-    /// into their mean. A step tau x taken after rounds of the weight S changes it by -S tau x.
+    /// For each weight, the sum over all rounds of (mean - last weight), which turns the last
+    /// weights into their mean. After rounds of total weight S, a step tau x changes it by -S tau
+    /// x.
     T* shift() { return weights.data() + columns; }
     const T* shift() const { return weights.data() + columns; }
     std::size_t variance_section() const { return shape.averages() ? 2 * columns : columns; }
@@ -194,8 +197,8 @@ struct Model {
         for (SweepListener* listener : listeners) listener->before_sweep();
     }
 
-    /// Features that appear later have weight zero and variance one: growing is exact. All memory
-    /// is allocated before anything changes, so that the model is unchanged if there is too little.
+    /// Add features with weight zero and variance one; the result is exact. All memory is allocated
+    /// before anything changes, so that the model is unchanged if there is too little.
     void grow(std::size_t features) {
         if (features <= shape.features && shape.features > 0) return;
         check_size(features);
@@ -215,7 +218,7 @@ struct Model {
         shape.features = features;
     }
 
-    /// Resets a feature to one that has just appeared; the norms of the class means do without it.
+    /// Reset a feature to its initial state and remove it from the norms of the class means.
     void forget(std::size_t j) {
         leave_means(j);
         for (Block<T>* block : tables())
@@ -225,7 +228,7 @@ struct Model {
         for (FullMetric<T>& metric : full) metric.forget(j);
     }
 
-    /// Takes one feature out of the norms and products of the class sums.
+    /// Remove one feature from the norms and products of the class sums.
     void leave_means(std::size_t j) {
         if (shape.sums == 0) return;
         const T* sums = weights.row(j) + shape.outputs;
@@ -238,14 +241,13 @@ struct Model {
         means.total.norm = std::max(0.0, means.total.norm - total * total);
     }
 
-    /// Gives a copy its own memory: until then its blocks share that of the original.
+    /// Stop sharing the memory of blocks with the original of a copy.
     void detach() {
         for (Block<T>* block : tables()) block->detach();
         listeners.clear();
     }
 
-    /// Every array of the state as it is in memory: its name, what its lines belong to, its
-    /// numbers.
+    /// Visit every array of the state as it is in memory: name, kind of its lines, values.
     template <class Visit>
     void visit(Visit&& use) {
         visit_each([&](const char* name, Per per, Numbers numbers, std::size_t size) {
@@ -253,8 +255,9 @@ struct Model {
         });
     }
 
-    /// Visits the arrays in their saved form, with the sections of the cells apart: "weights" holds
-    /// weights and variances, "average_shift" the shift. Changes to these copies are written back.
+    /// Visit the arrays in their saved form, with separate arrays for the sections of the cells:
+    /// "weights" contains weights and variances, "average_shift" the shift. Changes to these copies
+    /// are written back.
     template <class Visit>
     void visit_saved(Visit&& use) {
         visit([&](const char* name, Per per, auto* data, std::size_t size) {
@@ -291,7 +294,7 @@ struct Model {
         copy(false);
     }
 
-    /// Visits all arrays of the state; compiled once for all visitors.
+    /// Visit all arrays of the state; compiled once for all visitors.
     void visit_each(const Visitor& visit) {
         visit("weights", Per::cell, weights.data(), weights.size());
         visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
@@ -383,7 +386,7 @@ struct Model {
     using Tables = std::array<Block<T>*, 6>;
     Tables tables() { return {&weights, &sum_rest, &ring, &pool, &pool_mean, &update_counts}; }
 
-    /// Throws if a model with this number of features exceeds the memory of the machine.
+    /// Throw if a model with this number of features exceeds the memory of the machine.
     void check_size(std::size_t features) {
         const auto width = static_cast<double>(features), size = width + 1;
         double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);
@@ -399,11 +402,11 @@ struct Model {
         check_memory(width * line, "a model of " + named, "use fewer features, or hash them");
         if (width > std::numeric_limits<std::int32_t>::max())  // the type of a feature's index
             throw std::invalid_argument("a linear model has at most 2147483647 features, but " +
-                                        named + " were asked for; hash them into fewer.");
+                                        named + " are requested; hash them into fewer.");
     }
 
-    /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
-    /// member to the next.
+    /// Visit structs of plain numbers as one array. The array is a copy, because a pointer must not
+    /// cross from one member to the next.
     template <class Number, class Struct>
     static void visit_numbers(const Visitor& visit, const char* name, Per per, Struct* structs,
                               std::size_t count) {

@@ -1,4 +1,4 @@
-// Running mean and spread of numbers that come one row at a time (Welford).
+// Running mean and variance of columns, row by row (Welford).
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace aggro {
 
 struct Moments {
-    Aligned<double> rows;          ///< how many rows were met: one number, or none when not in use
+    Aligned<double> rows;          ///< number of rows (one value), empty when not in use
     Aligned<double> mean, square;  ///< square: sum of squared distances to the mean
 
     void begin(std::size_t columns) {
@@ -18,12 +18,12 @@ struct Moments {
     void reserve(std::size_t columns) {
         for (auto* values : {&mean, &square}) reserve_amortised(*values, columns);
     }
-    /// A column that appears later was zero so far.
+    /// Add columns whose values were zero so far.
     void grow(std::size_t columns) {
         mean.resize(columns, 0.0);
         square.resize(columns, 0.0);
     }
-    /// Puts one number of the row into its column; `rows` counts it already.
+    /// Add one value of the current row to its column; `rows` includes the row already.
     void add(std::size_t j, double value) {
         const double change = value - mean[j];
         mean[j] += change / rows[0];

@@ -1,4 +1,4 @@
-// Passes over many rows: learning them in order, scoring them.
+// Passes over many rows: learning in order, and scoring.
 #pragma once
 #include <functional>
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace aggro {
 
-/// Thrown when the caller asked to stop; the model is consistent, after the last finished example.
+/// Thrown when the caller interrupts; the model is consistent, after the last finished example.
 struct Interrupted : std::exception {};
 
-/// A row that was rejected, for the message.
+/// A rejected row, with the message.
 struct BadRow : std::runtime_error {
     std::size_t row;
     BadRow(std::size_t i, const std::string& what) : std::runtime_error(what), row(i) {}
@@ -25,15 +25,17 @@ struct TrainingBatch {
     std::size_t columns = 0;
     const double* weights = nullptr;      ///< null: all one
     const std::int64_t* order = nullptr;  ///< null: as given
-    std::size_t first = 0;                ///< where in that order to begin
-    std::size_t count = 0;                ///< how many rows to learn
+    std::size_t first = 0;                ///< first position in that order
+    std::size_t count = 0;                ///< number of rows to learn
     std::size_t batch_size = 1;
     std::size_t threads = 1;
-    const Matrix* reference = nullptr;  ///< a row that is scored beside each of them, if these are
-    double* margins = nullptr;  ///< for each place in the order: scores before it is learned
-    std::size_t recorded = 0;   ///< the model that gives them
-    bool undo = true;           ///< restore the model if a row is rejected
-    bool check = true;          ///< whether the model overflows, at the end
+    const Matrix* reference =
+        nullptr;  ///< a row that is scored before each row, if margins are recorded
+    double* margins =
+        nullptr;               ///< for each position in the order: scores before the row is learned
+    std::size_t recorded = 0;  ///< the model whose margins are recorded
+    bool undo = true;          ///< restore the model if a row is rejected
+    bool check = true;         ///< check for overflow at the end
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const {
@@ -45,7 +47,7 @@ struct TrainingBatch {
     }
 };
 
-/// Calls `body()` and adds the number of the row to its errors.
+/// Call `body()` and add the number of the row to its errors.
 template <class Body>
 [[gnu::always_inline]] inline void with_row_context(std::size_t row, Body&& body) {
     try {
@@ -55,7 +57,7 @@ template <class Body>
     }
 }
 
-/// How many rows ahead to prefetch: some kilobytes.
+/// Return the number of rows to prefetch: some kilobytes.
 inline std::size_t rows_ahead(const Matrix& x) {
     constexpr std::size_t bytes = 4096, most = 8;
     const std::size_t entry = (x.doubles ? 8 : 4) + (x.sparse() ? x.wide_indices ? 8 : 4 : 0);
@@ -63,8 +65,8 @@ inline std::size_t rows_ahead(const Matrix& x) {
     return std::clamp<std::size_t>(bytes / (row + 1), 1, most);
 }
 
-/// `at` is the place in the order of the row that is being learned: where it failed, if it does.
-/// `before(place, count)` is called before `count` rows are learned together.
+/// Learn rows one by one. `at` is the position in the order of the current row. `before(place,
+/// count)` is called before `count` rows are learned together.
 template <class T, class Row, class Before = DoNothing>
 inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch,
                        const TrainingBatch& training, std::size_t& at, const Before& before = {}) {
@@ -83,7 +85,7 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch,
                 const double weight = training.weight(r);
                 if (weight > 0 && scales)
                     learn(scaled.learn(x), training.target(r), weight);
-                else if (weight > 0)  // a call of its own: rows as they are stay in registers
+                else if (weight > 0)  // a separate call, so that unscaled rows stay in registers
                     learn(x, training.target(r), weight);
             });
         }
@@ -101,7 +103,7 @@ inline void learn_batches(
                                        Scaled<T, Row>(m.sizes, m.shape.features));
     std::vector<Member<Row>> batch;
     const auto learn = batch_step<T, Row>(m, scratch);
-    std::vector<std::size_t> numbers;  // places of the rows of the batch
+    std::vector<std::size_t> numbers;  // positions of the rows of the batch
     for (std::size_t i = 0; i < training.count; ++i) {
         const std::size_t r = training.row(i);
         if (training.weight(r) > 0) {
@@ -126,18 +128,18 @@ inline void learn_batches(
     }
 }
 
-/// Multiply-adds for a row of this matrix, on average.
+/// Return the mean number of multiply-adds for a row of this matrix.
 inline std::size_t row_work(const Matrix& x, std::size_t columns) {
     return (x.stored() / std::max<std::size_t>(x.rows, 1) + 8) * columns;
 }
 
-/// How many of the threads asked for have enough to do: to start one takes some microseconds.
+/// Return how many of the requested threads have enough work; starting one takes some microseconds.
 inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t columns,
                                 std::size_t asked) {
     return std::clamp<std::size_t>(rows * row_work(x, columns) >> 16, 1, asked);
 }
 
-/// Writes the record of the rows that threads have learned.
+/// Write the record of the rows that threads have learned.
 template <class T>
 inline void write_record(Model<T>& m, const TrainingBatch& training, Journal& journal) {
     if (m.counters.frozen) return;
@@ -149,7 +151,7 @@ inline void write_record(Model<T>& m, const TrainingBatch& training, Journal& jo
         if (models) {
             write_records(m.record, journal.votes(entry), journal.losses(entry), weight);
         } else {
-            const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
+            const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.predictors() - 1)};
             write_record<false>(m, votes, training.target(r), weight);
             add_losses(m, weight, journal.losses(entry));
         }
@@ -157,14 +159,14 @@ inline void write_record(Model<T>& m, const TrainingBatch& training, Journal& jo
     }
 }
 
-/// Each thread learns all rows for its own share of the model. They synchronise to write the record
-/// when the journal has 8 MB, or after some hundredths of a second: rarely, because on a busy
+/// Learn all rows, with one share of the model per thread. Threads synchronise to write the record
+/// when the journal has 8 MB or after some hundredths of a second: rarely, because on a busy
 /// machine they wait for each other.
 template <class T>
 inline void learn_shares(Model<T>& m, const TrainingBatch& training,
                          const std::vector<Share>& parts, std::size_t& at) {
     const std::size_t most =
-        1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
+        1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.predictors()),
                      (std::size_t{1} << 26) / row_work(training.x, m.columns));
     Journal journal(m, std::min(most, training.count));
     TrainingBatch block = training;
@@ -172,7 +174,7 @@ inline void learn_shares(Model<T>& m, const TrainingBatch& training,
         block.first = training.first + done;
         block.count = std::min(most, training.count - done);
         Counters after;
-        std::vector<Sizes> sizes(parts.size(), m.sizes);  // each thread comes to the same
+        std::vector<Sizes> sizes(parts.size(), m.sizes);  // all threads compute the same values
         const auto job = [&](std::size_t t, std::size_t& row) {
             Scratch<T> scratch(m);
             scratch.share = parts[t];
@@ -190,7 +192,7 @@ inline void learn_shares(Model<T>& m, const TrainingBatch& training,
     }
 }
 
-/// Learns the rows one after another or in mini-batches; `at` is the row that it reached.
+/// Learn the rows one by one or in mini-batches; `at` is the current row.
 template <class T>
 inline void learn_all(Model<T>& m, const TrainingBatch& training, std::size_t& at) {
     const auto parts =
@@ -204,7 +206,7 @@ inline void learn_all(Model<T>& m, const TrainingBatch& training, std::size_t& a
     });
 }
 
-/// Calls `use(loops, scratch, row, number)` for all rows of a matrix; threads share them.
+/// Call `use(loops, scratch, row, number)` for all rows of a matrix, in several threads.
 template <class T, class Use>
 inline void for_each_row(Model<T>& m, const Matrix& x, std::size_t threads, Use&& use) {
     const std::size_t count = busy_threads(x, x.rows, m.columns, threads);
@@ -223,7 +225,7 @@ inline void for_each_row(Model<T>& m, const Matrix& x, std::size_t threads, Use&
     });
 }
 
-/// Scores of the model's predictor, row-major: out[i * outputs + k].
+/// Compute the scores of the model's predictor, row-major: out[i * outputs + k].
 template <class T>
 inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
     for_each_row(m, x, threads, [&](auto& learn, Scratch<T>& s, const auto& row, std::size_t at) {
@@ -233,7 +235,7 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
     });
 }
 
-/// The ensemble score of each row.
+/// Compute the ensemble score of each row.
 template <class T>
 inline void score_ensemble(Model<T>& m, const Matrix& x, double* out, std::size_t threads) {
     for_each_row(m, x, threads, [&](auto& learn, Scratch<T>&, const auto& row, std::size_t at) {
@@ -241,15 +243,16 @@ inline void score_ensemble(Model<T>& m, const Matrix& x, double* out, std::size_
     });
 }
 
-/// Squared norm of one row, as it will be once it is scaled, if it is the first one. A row that
-/// cannot be read has none; learning it reports why.
+/// Return the squared norm of one row after scaling, if it is the first one, or 0 if the row is
+/// invalid; learning it then reports why.
 inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
-    if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
+    if (row >= x.rows)
+        throw std::out_of_range("order contains the index of a row that does not exist");
     double total = 0;
     if (scale == Scale::standard) return total;
     with_row_type<double, std::int64_t>(x, [&](auto kind) {
         try {
-            Reader<double, decltype(kind)> reader(x);  // which keeps what it puts in order
+            Reader<double, decltype(kind)> reader(x);  // it owns rows that it sorts
             const auto entries = reader.row(row);
             for (std::size_t k = 0; k < entries.size; ++k) {
                 const double value = entries.values[k];

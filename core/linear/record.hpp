@@ -1,4 +1,4 @@
-// Progressive record of models that learn side by side.
+// Progressive validation of models that learn together.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace aggro {
 
-/// True if the model whose `each` groups begin with `first` predicts the wrong class, or some wrong
-/// label, with these scores.
+/// Return whether the model whose `each` groups begin with `first` predicts the wrong class, or any
+/// wrong label, with these scores.
 template <bool Single, class T>
 inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t first, std::size_t each,
                        const Target& y) {
@@ -19,13 +19,13 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
     const double* mine = scores + g.first;
     if (picks_class(g.task)) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
-    bool wrong = false;  // no early end: the branch could not be predicted
+    bool wrong = false;  // no early exit, which would be mispredicted
     for (std::size_t k = 0; k < each; ++k)
         wrong |= (mine[k] > 0) != (y.sign(m.groups[first + k].positive) > 0);
     return wrong;
 }
 
-/// How far that model is from the targets, for regression.
+/// Return the absolute error of that model in regression.
 template <class T>
 inline double distance(const Model<T>& m, const double* scores, std::size_t first, std::size_t each,
                        const Target& y) {
@@ -35,12 +35,12 @@ inline double distance(const Model<T>& m, const double* scores, std::size_t firs
     return sum;
 }
 
-/// The rival that predicts for a model: 0, or 1 where the last weights compete with their mean and
-/// have made fewer mistakes than chance explains, or as many with less loss. Mistakes are counted
-/// in examples of equal weight. The mean of the first few examples is not used yet.
-inline std::size_t best_rival(const Record& r, std::size_t model) {
+/// Return which predictor a model uses: 0 for the mean, or 1 for the last weights if they have made
+/// significantly fewer mistakes than the mean, or as many with less loss. Mistakes are counted in
+/// examples of equal weight. The mean of the first few examples is not used yet.
+inline std::size_t best_predictor(const Record& r, std::size_t model) {
     constexpr int few = 10;
-    if (r.rivals == 1) return 0;
+    if (r.predictors == 1) return 0;
     if (!r.holds(few)) return 1;
     const double *mistakes = &r.recent_mistakes[2 * model], *loss = &r.recent_loss[2 * model];
     const double ahead = mistakes[0] - mistakes[1];
@@ -48,11 +48,11 @@ inline std::size_t best_rival(const Record& r, std::size_t model) {
                       : ahead > std::sqrt(r.unit_of_weight() * (mistakes[0] + mistakes[1]));
 }
 
-/// The model with the best recent record: fewest mistakes, then least loss.
+/// Return the model with the best recent record: fewest mistakes, then least loss.
 inline std::size_t best_record(const Record& r) {
-    std::size_t best = 0, of_best = best_rival(r, 0);
+    std::size_t best = 0, of_best = best_predictor(r, 0);
     for (std::size_t i = 1; i < r.mistakes.size(); ++i) {
-        const std::size_t mine = i * r.rivals + best_rival(r, i);
+        const std::size_t mine = i * r.predictors + best_predictor(r, i);
         if (r.recent_mistakes[mine] > r.recent_mistakes[of_best]) continue;
         if (r.recent_mistakes[mine] == r.recent_mistakes[of_best] &&
             !(r.recent_loss[mine] < r.recent_loss[of_best]))
@@ -63,48 +63,48 @@ inline std::size_t best_record(const Record& r) {
     return best;
 }
 
-/// The scores of a row by each rival; where there is only one, by what predicts.
+/// The scores of a row for each predictor of a model.
 using Votes = std::array<const double*, 2>;
 
-/// Counts the mistakes of all rivals in an example of this weight, by `wrong(model, rival)`. The
-/// predictor is the one chosen by the record `before`, which may be the same record; it is looked
-/// up only where the rivals differ. Mistakes of an ensemble prediction are counted in
-/// `EnsembleScores`.
+/// Count the mistakes of all predictors in an example of this weight; `wrong(model, predictor)`
+/// tells whether one is wrong. The predictor in use is the one with the best record in `before`,
+/// which may be the same record; it is determined only if the predictors differ. Mistakes of an
+/// ensemble prediction are counted in `EnsembleScores`.
 template <bool Single, class Wrong>
 [[gnu::always_inline]] inline void write_mistakes(Record& r, const Record& before, bool in_ensemble,
                                                   double weight, Wrong&& wrong) {
     const std::size_t models = Single ? 1 : r.mistakes.size();
     const std::size_t chosen = models > 1 ? best_record(before) : 0;
-    const bool two = r.rivals == 2;
+    const bool two = r.predictors == 2;
     const double cost = Record::clamped(weight);
     for (std::size_t i = 0; i < models; ++i) {
         const bool mistaken[] = {wrong(i, 0), two && wrong(i, 1)};
         const bool counts =
-            (mistaken[0] || mistaken[1]) && mistaken[two ? best_rival(before, i) : 0];
+            (mistaken[0] || mistaken[1]) && mistaken[two ? best_predictor(before, i) : 0];
         r.mistakes[i] += counts;
         if (i == chosen) {
             if (!in_ensemble) r.chosen_mistakes += counts;
             r.drift.add(weight, counts);
         }
-        double* recent = &r.recent_mistakes[i * r.rivals];
+        double* recent = &r.recent_mistakes[i * r.predictors];
         recent[0] = recent[0] * r.memory + (mistaken[0] ? cost : 0);
         if (two) recent[1] = recent[1] * r.memory + (mistaken[1] ? cost : 0);
     }
     r.count_example(weight);
 }
 
-/// The same for the distance to the target.
+/// Record the absolute errors of all predictors.
 template <bool Single, class Distance>
 inline void write_distances(Record& r, const Record& before, double weight, Distance&& distance) {
     const std::size_t models = Single ? 1 : r.mistakes.size();
     const std::size_t chosen = models > 1 ? best_record(before) : 0;
     for (std::size_t i = 0; i < models; ++i) {
-        const std::size_t predicts = best_rival(before, i);
-        for (std::size_t rival = 0; rival < r.rivals; ++rival) {
-            const double error = distance(i, rival);
-            double& recent = r.recent_loss[i * r.rivals + rival];
+        const std::size_t predicts = best_predictor(before, i);
+        for (std::size_t predictor = 0; predictor < r.predictors; ++predictor) {
+            const double error = distance(i, predictor);
+            double& recent = r.recent_loss[i * r.predictors + predictor];
             recent = recent * r.memory + Record::weighted(weight, error);
-            if (rival != predicts) continue;
+            if (predictor != predicts) continue;
             r.distances[i] += error;
             if (i != chosen) continue;
             r.chosen_error += error;
@@ -114,8 +114,8 @@ inline void write_distances(Record& r, const Record& before, double weight, Dist
     r.count_example(weight);
 }
 
-/// The record if the known class turns out to be the first. Its examples and losses are those of
-/// the other record: only that one is kept in files.
+/// Return the record if the known class becomes the first. Its examples and losses are copied from
+/// the other record; only the differing arrays are saved.
 template <class T>
 inline Record& swapped_record(Model<T>& m) {
     m.swapped.recent_examples = m.record.recent_examples;
@@ -126,21 +126,21 @@ inline Record& swapped_record(Model<T>& m) {
     return m.swapped;
 }
 
-/// Counts the mistakes of a model that has one of two classes. A score of zero predicts the first
-/// class, which is not known before the second class appears; the two records differ by these ties,
+/// Count the mistakes of a model that knows one of two classes. A score of zero predicts the first
+/// class, which is not known before the second class appears; the two records differ in these ties,
 /// and so may the models that they choose.
 template <class T>
 [[gnu::noinline]] inline void write_swapped(Model<T>& m, const Votes& votes, const Target& y,
                                             double weight, const Record* start) {
     Record& r = swapped_record(m);
-    const auto wrong = [&](std::size_t i, std::size_t rival) {
-        const double* scores = votes[rival];
+    const auto wrong = [&](std::size_t i, std::size_t predictor) {
+        const double* scores = votes[predictor];
         return scores[m.groups[i].first] != 0 && wrong_vote<false>(m, scores, i, 1, y);
     };
     write_mistakes<false>(r, start ? *start : r, m.ensemble_out != nullptr, weight, wrong);
 }
 
-/// The ensemble prediction of all rivals of all models, by their scores of a row.
+/// Return the ensemble prediction of all predictors of all models from their scores of a row.
 template <class T>
 inline double ensemble_score(const Model<T>& m, const Votes& votes) {
     const Record& r = m.record;
@@ -148,20 +148,20 @@ inline double ensemble_score(const Model<T>& m, const Votes& votes) {
     for (std::size_t v = 0; v < r.part.size(); ++v) {
         constexpr double most = 1e300;  // so that the sum of all is finite
         if (r.part[v] == 0) continue;   // its score may be infinite
-        const double score = r.part[v] * votes[v % r.rivals][m.groups[v / r.rivals].first];
+        const double score = r.part[v] * votes[v % r.predictors][m.groups[v / r.predictors].first];
         answer += std::max(-most, std::min(most, score));
     }
     return answer;
 }
 
-/// The unit of a margin: its mean size, by the weights of the examples.
+/// Return the unit of a margin: its mean magnitude, weighted by the examples.
 inline double margin_unit(const Record& r, std::size_t predictor) {
     const double size = r.recent_weight > 0 ? r.margin_size[predictor] / r.recent_weight : 0;
     return size > 0 ? size : 1;
 }
 
-/// How wrong a margin z is: the square of the chance that it gives the other class, which is one
-/// half of 1 - z / sqrt(1 + z^2).
+/// Return the loss of a margin z: the squared probability of the other class, (1 - z / sqrt(1 +
+/// z^2)) / 2.
 inline double margin_error(double z) {
     constexpr double sure = 1e6;
     z = std::max(-sure, std::min(sure, z));
@@ -169,7 +169,7 @@ inline double margin_error(double z) {
     return chance * chance;
 }
 
-/// Records the ensemble prediction of an example, and the loss of each rival's margin.
+/// Record the ensemble prediction of an example and the loss of each predictor's margin.
 template <class T>
 [[gnu::noinline]] inline void write_margins(Model<T>& m, const Votes& votes, const Target& y,
                                             double weight) {
@@ -178,8 +178,8 @@ template <class T>
     Record& r = m.record;
     *m.ensemble_out++ = ensemble_score(m, votes);
     for (std::size_t v = 0; v < r.part.size(); ++v) {
-        const Group& g = m.groups[v / r.rivals];
-        const double margin = votes[v % r.rivals][g.first];
+        const Group& g = m.groups[v / r.predictors];
+        const double margin = votes[v % r.predictors][g.first];
         const double z = y.sign(g.positive) * margin / margin_unit(r, v);
         for (std::size_t k = 0; k < ways; ++k) {
             double& loss = r.margin_loss[v * ways + k];
@@ -190,12 +190,12 @@ template <class T>
     }
 }
 
-/// The records before a mini-batch: its examples are predicted before any of them is learned.
+/// The records before a mini-batch, whose examples are predicted before any of them is learned.
 struct BatchStart {
     Record record, swapped;
 };
 
-/// Records one example of this weight, by the scores of the predictor before it is learned.
+/// Record one example of this weight with the scores of the predictor before it is learned.
 template <bool Single, class T>
 inline void write_record(Model<T>& m, const Votes& votes, const Target& y, double weight,
                          const BatchStart* start = nullptr) {
@@ -205,35 +205,35 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y, doubl
     if (m.shape.one_class) write_swapped(m, votes, y, weight, start ? &start->swapped : nullptr);
     const std::size_t each = Single ? 1 : m.groups_per_model();
     if (gives_value(m.groups[0].task))
-        return write_distances<Single>(r, before, weight, [&](std::size_t i, std::size_t rival) {
-            return distance(m, votes[rival], i * each, each, y);
-        });
-    const auto wrong = [&](std::size_t i, std::size_t rival) {
-        return wrong_vote<Single>(m, votes[rival], i * each, each, y);
+        return write_distances<Single>(r, before, weight,
+                                       [&](std::size_t i, std::size_t predictor) {
+                                           return distance(m, votes[predictor], i * each, each, y);
+                                       });
+    const auto wrong = [&](std::size_t i, std::size_t predictor) {
+        return wrong_vote<Single>(m, votes[predictor], i * each, each, y);
     };
     write_mistakes<Single>(r, before, m.ensemble_out != nullptr, weight, wrong);
-    const std::size_t losses = (Single ? 1 : m.shape.models) * r.rivals;
-    double* loss = r.recent_loss.data();  // those of this example are added later
+    const std::size_t losses = (Single ? 1 : m.shape.models) * r.predictors;
+    double* loss = r.recent_loss.data();  // the loss of this example is added later
     for (std::size_t i = 0; i < losses; ++i) loss[i] *= r.memory;
 }
 
-/// Adds a loss of the last weights in an example of this weight to the record of a model.
+/// Add a loss of the last weights in an example of this weight to the record of a model.
 inline void add_loss(Record& r, std::size_t model, double weight, double loss) {
-    for (std::size_t rival = 0; rival < r.rivals; ++rival)
-        r.recent_loss[model * r.rivals + rival] += Record::weighted(weight, loss);
+    for (std::size_t predictor = 0; predictor < r.predictors; ++predictor)
+        r.recent_loss[model * r.predictors + predictor] += Record::weighted(weight, loss);
 }
 
-/// Adds the losses of the groups, by their last weights, to the records of their models.
+/// Add the losses of the groups, by their last weights, to the records of their models.
 template <class T>
 inline void add_losses(Model<T>& m, double weight, const double* losses) {
-    if (gives_value(m.groups[0].task)) return;  // the record has the distance already
+    if (gives_value(m.groups[0].task)) return;  // the absolute error is already recorded
     const std::size_t models = m.shape.models, each = m.groups_per_model();
     for (std::size_t i = 0, g = 0; i < models; ++i)
         for (std::size_t end = g + each; g < end; ++g) add_loss(m.record, i, weight, losses[g]);
 }
 
-/// Records an example of this weight in models of one margin each that were evaluated together:
-/// `wrong` is 0 or 1.
+/// Record an example of this weight for models of one margin each; `wrong` is 0 or 1.
 inline void write_records(Record& r, const double* wrong, const double* loss, double weight) {
     r.begin(weight);
     const double mistaken = wrong[best_record(r)];

@@ -1,4 +1,4 @@
-// Learning that records each row's margin before the row is learned.
+// Records each row's margin before learning the row.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace aggro {
 
-/// Scores rows of a matrix by the predictor: of several models by the best one, or the model's part
+/// Scores rows of a matrix with the predictor: of several models the best one, or the model's part
 /// of an ensemble prediction. Its working memory is reused from row to row.
 template <class T>
 struct Scorer {
@@ -51,8 +51,8 @@ inline std::unique_ptr<Scorer<T>> scorer_of(Model<T>& m, const Matrix& x) {
     return scorer;
 }
 
-/// Learns row by row, or batch by batch. For each place in the order, `margins` receives the scores
-/// of its row and those of the reference row at the same time. All weights must be positive.
+/// Learn row by row, or batch by batch. For each position in the order, `margins` receives the
+/// scores of the row and of the reference row. All weights must be positive.
 template <class T>
 inline void learn_recording_margins(Model<T>& m, const TrainingBatch& training, std::size_t& at) {
     const std::size_t each = m.shape.outputs / m.shape.models;

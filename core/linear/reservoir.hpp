@@ -1,4 +1,4 @@
-// A weighted sample of past classifiers: each enters with the number of examples it survived.
+// A weighted sample of past classifiers; the weight of each is the number of examples it survived.
 #pragma once
 #include <cmath>
 
@@ -7,8 +7,9 @@
 
 namespace aggro {
 
-/// Offers the group's present classifier, about to change, to its reservoir. Keys log(u)/survived
-/// keep a sample in which a classifier's chance grows with its survival (Efraimidis and Spirakis).
+/// Offer the group's current classifier, before it changes, to its reservoir. Keys log(u)/survived
+/// give a sample in which a classifier's probability grows with its survival (Efraimidis and
+/// Spirakis).
 template <class T>
 inline void offer(Model<T>& m, std::size_t index) {
     const Group& g = m.groups[index];

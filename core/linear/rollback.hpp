@@ -1,4 +1,4 @@
-// Rollback: what a batch may change is kept, so that a row that cannot be learned undoes the batch.
+// Rollback: copies of what a batch may change, to restore the models if a row is rejected.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -16,8 +16,8 @@
 
 namespace aggro {
 
-/// True if all numbers of an array are finite. The exponent of other numbers has all bits set, so
-/// that adding one carries into the sign: integer operations keep pace with memory.
+/// Return whether all numbers of an array are finite. The exponent of other numbers has all bits
+/// set, so adding one carries into the sign bit: integer operations run at memory bandwidth.
 template <class V>
 inline bool all_finite(const V* values, std::size_t size) {
     if constexpr (!std::is_floating_point_v<V>) {
@@ -52,13 +52,13 @@ inline bool intercepts_fit(const Model<T>& m) {
 inline constexpr const char* model_overflows =
     "learning these rows makes the model overflow; scale the features or the target";
 
-/// The distinct features of the rows of a batch, if it pays to keep or check only these: they must
-/// be fewer than the model has. If nothing is kept and the tables are only checked at the end,
+/// The distinct features of the rows of a batch, if keeping or checking only these is cheaper; they
+/// must be fewer than the model has. If nothing is kept and the tables are only checked at the end,
 /// reading a table is much faster than gathering features; `columns` is the width of all tables.
 class TouchedFeatures {
   public:
     TouchedFeatures(const TrainingBatch& batch, std::size_t columns) {
-        constexpr std::size_t gathering = 16;  // time of one feature, in columns
+        constexpr std::size_t gathering = 16;  // cost of one feature in columns read
         std::size_t entries = 0;
         for (std::size_t i = 0; batch.x.sparse() && i < batch.count; ++i)
             entries += entries_of(batch, i).second;
@@ -75,7 +75,7 @@ class TouchedFeatures {
     std::vector<std::size_t> features;
 
   private:
-    /// Where the entries of a row begin, and how many there are.
+    /// Return the first entry of a row and the number of its entries.
     static std::pair<std::size_t, std::size_t> entries_of(const TrainingBatch& batch,
                                                           std::size_t i) {
         const std::size_t r = batch.row(i);
@@ -107,10 +107,9 @@ class TouchedFeatures {
     }
 };
 
-/// A copy of what a batch may change in one model, unless the batch does without. A sparse row
-/// changes its own features only, so that of a large table only their lines are copied. What
-/// changes all lines at once announces it (`Model::announce_sweep`), and the tables are copied
-/// then.
+/// A copy of what a batch may change in one model, unless it is not to be undone. A sparse row
+/// changes only its own features, so only their lines of a large table are copied. A change of all
+/// lines is announced (`Model::announce_sweep`), and then the tables are copied completely.
 template <class T>
 class Checkpoint final : private SweepListener {
   public:
@@ -129,7 +128,7 @@ class Checkpoint final : private SweepListener {
             const std::size_t width = width_of(data);
             bytes += sizeof(*data) * (width == 0 ? size : lines.size() * width);
         });
-        rest.reserve(bytes);  // what grows step by step takes up to three times as much
+        rest.reserve(bytes);  // growing step by step would take up to three times as much
         m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
             if (width == 0) return keep(rest, data, size);
@@ -139,7 +138,7 @@ class Checkpoint final : private SweepListener {
     Checkpoint(const Checkpoint&) = delete;
     ~Checkpoint() { std::erase(m.listeners, static_cast<SweepListener*>(this)); }
 
-    /// Restores the model and its rules.
+    /// Restore the model and its rules.
     void restore() {
         if (!keeps) return;
         if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
@@ -153,7 +152,7 @@ class Checkpoint final : private SweepListener {
         });
     }
 
-    /// True if all numbers that may have changed are finite, and the intercepts fit into T.
+    /// Return whether all numbers that may have changed are finite and the intercepts fit into T.
     bool finite() {
         bool finite = intercepts_fit(m);
         m.visit([&](const char*, Per, auto* data, std::size_t size) {
@@ -165,7 +164,8 @@ class Checkpoint final : private SweepListener {
     }
 
   private:
-    /// Values for each feature of a table that is kept line by line; 0 for arrays kept whole.
+    /// Return the number of values per feature of a table that is copied by lines; 0 for arrays
+    /// that are copied completely.
     std::size_t width_of(const void* data) const {
         if (!by_lines || data == nullptr) return 0;
         if (data == m.weights.data()) return m.weights.stride();
@@ -174,7 +174,7 @@ class Checkpoint final : private SweepListener {
         return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;
     }
 
-    /// True if learning a sparse row changes no other features.
+    /// Return whether learning a sparse row changes only its features.
     bool local() const {
         return m.shape.metric != Metric::full && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
                m.shape.scale != Scale::standard;
@@ -212,11 +212,12 @@ class Checkpoint final : private SweepListener {
     bool by_lines, swept = false;
     std::vector<Group> groups;
     inline static const std::vector<std::size_t> none;
-    const std::vector<std::size_t>& lines;  ///< copied of each table; other arrays are copied whole
+    const std::vector<std::size_t>&
+        lines;  ///< lines copied of each table; other arrays are copied completely
     std::vector<std::byte> rest, tables;
 };
 
-/// One rollback for several models that learn the same batch.
+/// A rollback for several models that learn the same batch.
 template <class T>
 class Transaction {
   public:
@@ -231,7 +232,7 @@ class Transaction {
         for (const auto& checkpoint : checkpoints) checkpoint->restore();
     }
 
-    /// Throws if a changed number is no longer finite.
+    /// Throw if a changed number is no longer finite.
     void check() {
         const auto finite = [](const auto& checkpoint) { return checkpoint->finite(); };
         if (!std::all_of(checkpoints.begin(), checkpoints.end(), finite))

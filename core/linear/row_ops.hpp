@@ -1,5 +1,5 @@
-// Operations of a row on a model: products, squared lengths, steps. The loops over features differ
-// only by one output or several, and by a Euclidean or diagonal metric.
+// Row operations on a model: products, squared lengths, steps. The loops over features have
+// variants for one output or several, and for a Euclidean or diagonal metric.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -11,8 +11,8 @@
 
 namespace aggro {
 
-/// Working memory of one pass, allocated once: one entry per lane, or per output. `dot`, `coef` and
-/// `plain` have the columns of the weights and behind them those of their shift.
+/// Working memory of one pass, allocated once, with one entry per column or per output. `dot`,
+/// `coef` and `plain` contain the columns of the weights, followed by those of their shift.
 template <class T>
 struct Scratch {
     std::vector<T> dot, length, coef, plain, kappa, fade;
@@ -21,9 +21,9 @@ struct Scratch {
     std::vector<T> values;
     Ranking ranking;
     Rule scaled_C;               ///< the rule of a group at the weight of an example
-    Share share;                 ///< what is learned with it
-    Journal* journal = nullptr;  ///< where threads write scores and losses; null for one thread
-    Counters counters;           ///< of a thread; one alone uses the model's
+    Share share;                 ///< the part of the model that is learned
+    Journal* journal = nullptr;  ///< scores and losses of threads; null for one thread
+    Counters counters;           ///< of a thread; a single thread uses the model's
 
     explicit Scratch(const Model<T>& m)
         : dot(m.variance_section()),
@@ -44,8 +44,8 @@ inline void clear(std::vector<T>& columns) {
     std::fill(columns.begin(), columns.end(), T(0));
 }
 
-/// A row with its squared length. It is `stretch` times x: 1 unless the squared length would
-/// overflow.
+/// A row with its squared length. The row is `stretch` times x, where stretch is 1 unless the
+/// squared length would overflow.
 template <class Row>
 struct MeasuredRow {
     const Row& x;
@@ -53,12 +53,12 @@ struct MeasuredRow {
     double stretch = 1;
 };
 
-/// value / stretch: a step would wait for a division that is almost always by one.
+/// Return value / stretch, without the latency of a division in the usual case stretch = 1.
 inline double divided(double value, double stretch) {
     return stretch == 1 ? value : value / stretch;
 }
 
-/// Fills `values` with those of the row, divided by the largest, which is returned.
+/// Fill `values` with those of the row, divided by the largest; return the largest.
 template <class T, class Row>
 [[gnu::noinline]] inline T shorten(const Row& x, std::vector<T>& values) {
     values.assign(x.values, x.values + x.size);
@@ -85,7 +85,7 @@ class RowOps {
           columns(scratch.share.columns),
           shifts(model.shape.averages()) {}
 
-    /// Computes the products of a row with all outputs and its squared length, and those with the
+    /// Compute the products of a row with all outputs and its squared length; also those with the
     /// shift of the mean if `mean` is set or they cost nothing.
     [[gnu::always_inline]] MeasuredRow<Row> measure_row(const Row& x, bool mean) {
         const double squared = read(x, mean);
@@ -93,14 +93,14 @@ class RowOps {
         return {x, squared < std::numeric_limits<T>::min() ? 0 : squared};
     }
 
-    /// x' Sigma x with the constant feature, in units of the row (x / stretch); Euclidean or
-    /// diagonal.
+    /// Return x' Sigma x with the constant feature, in units of the row (x / stretch), for a
+    /// Euclidean or diagonal metric.
     double length(std::size_t k, const MeasuredRow<Row>& row) const {
         const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
         return row.stretch * v + (m.shape.intercept ? divided(m.bias_variance[k], row.stretch) : 0);
     }
 
-    /// Fills `dot` (and, in a diagonal metric, `length`) for all columns; returns ||x||^2.
+    /// Fill `dot` (and, in a diagonal metric, `length`) for all columns; return ||x||^2.
     double read(const Row& x, bool mean) {
         if constexpr (!Single) {
             each_span(mean, [&](std::size_t at, std::size_t count) {
@@ -113,7 +113,7 @@ class RowOps {
         }
     }
 
-    /// Computes the squared lengths again after a change of the metric.
+    /// Recompute the squared lengths after a change of the metric.
     void measure(const Row& x) {
         if constexpr (Single)
             read(x, false);
@@ -121,7 +121,7 @@ class RowOps {
             length_lanes(x, m.variance() + first, stride, columns, s.length.data() + first);
     }
 
-    /// Moves every lane by coef * Sigma x + plain * x. Spoils `coef`.
+    /// Add coef * Sigma x + plain * x to every column. Overwrites `coef`.
     void step(const Row& x) {
         const bool sums = m.shape.sums > 0;
         if constexpr (!Diagonal) {
@@ -133,8 +133,8 @@ class RowOps {
         }
     }
 
-    /// Diagonal metric: the precision of every lane grows by kappa * x^2, after a share of what it
-    /// was above one is forgotten: 1/v becomes 1 + (1 - forgetting) (1/v - 1) + kappa x^2.
+    /// Update a diagonal metric: the precision of every column grows by kappa * x^2, after a share
+    /// of its excess over one is forgotten: 1/v becomes 1 + (1 - forgetting) (1/v - 1) + kappa x^2.
     void sharpen(const Row& x) {
         T* variance = m.variance();
         if constexpr (Single) {
@@ -144,7 +144,7 @@ class RowOps {
             for (std::size_t k = 0; k < x.size; ++k) {
                 T& v = variance[x.feature(k) * stride];
                 const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
-                const T inverse = root ? v * v : v;  // of the precision
+                const T inverse = root ? v * v : v;  // inverse of the precision
                 const T growth = T(1) + used * (inverse - T(1)) + kappa * square * inverse;
                 if (v > T(0)) v /= root ? std::sqrt(growth) : growth;  // zero stays zero
             }
@@ -156,8 +156,7 @@ class RowOps {
         }
     }
 
-    /// Column l of feature j gains x_j coef[l]; only the columns that move are touched if they are
-    /// few.
+    /// Add x_j coef[l] to column l of feature j; if few columns move, only those are written.
     void add(const Row& x, const std::vector<T>& coef) {
         if constexpr (Single) {
             if (coef[0] == T(0)) return;
@@ -182,7 +181,7 @@ class RowOps {
         }
     }
 
-    /// Adds the coefficients in `plain` to the class sums without losing float precision.
+    /// Add the coefficients in `plain` to the class sums without losing float precision.
     void add_sums(const Row& x) {
         if constexpr (std::is_same_v<T, float>)
             for (std::size_t c = 0; c < m.sum_rest.stride(); ++c) {
@@ -195,8 +194,8 @@ class RowOps {
     }
 
   private:
-    /// Calls use(first lane, count) for the columns of this share, and of their shift if it is
-    /// asked for: they follow each other where the share is the whole model.
+    /// Call use(first column, count) for the columns of this share and, if requested, of their
+    /// shift; in one call if they are adjacent.
     template <class Use>
     [[gnu::always_inline]] void each_span(bool mean, Use&& use) {
         const bool both = mean && shifts;
@@ -205,7 +204,7 @@ class RowOps {
         if (both) use(m.columns + first, columns);
     }
 
-    /// The same for a row whose squared length overflows: it is divided by its largest value.
+    /// Read a row whose squared length overflows, divided by its largest value.
     [[gnu::noinline]] MeasuredRow<Row> read_shortened(const Row& x, bool mean) {
         const T largest = shorten(x, s.values);
         shortened = x;
@@ -213,7 +212,7 @@ class RowOps {
         return {shortened, read(shortened, mean), static_cast<double>(largest)};
     }
 
-    /// One output: all its products.
+    /// Compute all products of a model with one output.
     template <bool shift>
     double read_cells(const Row& x) {
         const auto found = products<Cell<T, shift, Diagonal>>(x, m.weights.data());
@@ -245,7 +244,7 @@ class RowOps {
     Model<T>& m;
     Scratch<T>& s;
     std::size_t stride, first, columns;
-    bool shifts;      ///< the mean of the weights is kept
+    bool shifts;      ///< weights are averaged
     Row shortened{};  ///< the last row whose squared length would overflow
 };
 

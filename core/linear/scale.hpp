@@ -11,21 +11,21 @@ namespace aggro {
 
 enum class Scale {
     none,
-    online,   ///< divided by the root mean square of the values that were not zero: zeros stay
-    standard  ///< less the mean, divided by the deviation: zeros move, so every row becomes full
+    online,   ///< divide by the root mean square of nonzero values; zeros stay zero
+    standard  ///< subtract the mean, divide by the standard deviation; rows become dense
 };
 
-/// How large the features are, by what was learned so far.
+/// The sizes of the features in the rows learned so far.
 struct Sizes {
     Scale kind = Scale::none;
-    Aligned<double> seen, square;  ///< online: how many values were not zero, and their squares
+    Aligned<double> seen, square;  ///< online: number of nonzero values, and sum of their squares
     Moments moments;               ///< standard
 
     void begin(Scale scale) {
         kind = scale;
         if (kind == Scale::standard) moments.begin(0);
     }
-    /// Allocates memory for more features; nothing else changes.
+    /// Allocate memory for more features without adding them.
     void reserve(std::size_t features) {
         if (kind == Scale::standard) moments.reserve(features);
         if (kind != Scale::online) return;
@@ -44,7 +44,7 @@ struct Sizes {
 
     double centre(std::size_t j) const { return kind == Scale::standard ? moments.mean[j] : 0; }
 
-    /// The factor of a feature: 0 for a feature that never changed.
+    /// Return the scaling factor of a feature; 0 for a constant one.
     double factor(std::size_t j) const {
         if (kind == Scale::none) return 1;
         const double size = kind == Scale::standard ? moments.deviation(j)
@@ -81,13 +81,13 @@ struct Sizes {
     }
 };
 
-/// Rows as the model learns them; what it hands out lasts until the next call.
+/// Scales rows for the model; a returned row is valid until the next call.
 template <class T, class Row>
 class Scaled {
   public:
     Scaled(Sizes& known, const std::size_t& all_features) : sizes(known), features(all_features) {}
 
-    /// A row to learn from counts first.
+    /// Update the sizes with a row that will be learned, and scale it.
     [[gnu::always_inline]] const Row& learn(const Row& x) {
         return sizes.kind == Scale::none ? x : scale(x, true);
     }
@@ -106,7 +106,7 @@ class Scaled {
         return scaled;
     }
 
-    /// Where zeros move, a sparse row needs all its features.
+    /// Add the zeros of a sparse row if scaling changes them.
     Row complete(const Row& x) {
         if constexpr (Row::dense) {
             return x;
@@ -114,7 +114,7 @@ class Scaled {
             if (sizes.kind != Scale::standard) return x;
             values.assign(features, T(0));
             for (std::size_t k = 0; k < x.size; ++k)
-                values[x.feature(k)] += x.values[k];  // names may share a feature
+                values[x.feature(k)] += x.values[k];  // hashed names may share a feature
             const std::size_t known = indices.size();
             indices.resize(features);
             if (known < features) std::iota(indices.begin(), indices.end(), static_cast<Index>(0));

@@ -1,4 +1,4 @@
-// Scores of a row: by the last weights, or by the predictor.
+// Scores of a row by the last weights or by the predictor.
 #pragma once
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace aggro {
 
-/// The size of the terms that make score k of a row by the last weights.
+/// Return the sum of magnitudes of the terms of score k of a row by the last weights.
 template <class T, class Row>
 [[gnu::noinline]] inline double reach(const Model<T>& m, const MeasuredRow<Row>& row,
                                       std::size_t k) {
@@ -27,7 +27,7 @@ class Scores {
   public:
     Scores(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), part{scratch.share} {}
 
-    /// Scores of the last weights.
+    /// Compute the scores of the last weights.
     [[gnu::always_inline]] void of_last(const MeasuredRow<Row>& row) {
         const std::size_t n = part.end();
         if (Single || m.shape.sums == 0) {
@@ -42,16 +42,16 @@ class Scores {
         }
     }
 
-    /// Replaces the scores of the last weights by those of the predictor.
+    /// Replace the scores of the last weights by those of the predictor.
     [[gnu::always_inline]] void of_predictor(const MeasuredRow<Row>& row, double averaged) {
         if (!of_mean(row, averaged)) return;
         const std::size_t each = m.shape.outputs / m.shape.models;
         for (std::size_t k = part.first(); k < part.end(); ++k)
-            if (best_rival(m.record, k / each) == 0) s.scores[k] = s.means[k];
+            if (best_predictor(m.record, k / each) == 0) s.scores[k] = s.means[k];
     }
 
-    /// Fills `means` with the scores of the average, whose rounds weigh so much, or of the
-    /// reservoir. False if there is neither: the last weights predict.
+    /// Fill `means` with the scores of the average, whose rounds have this total weight, or of the
+    /// reservoir. Return false if there is neither, and the last weights predict.
     bool of_mean(const MeasuredRow<Row>& row, double averaged) {
         if (m.shape.predictor == Predictor::reservoir) return of_reservoir(row), true;
         if (!m.shape.averages() || averaged == 0) return false;
@@ -71,7 +71,7 @@ class Scores {
 
     void of_reservoir(const MeasuredRow<Row>& row) {
         dot_pool(row.x);
-        s.means = s.scores;  // until the reservoir holds a classifier
+        s.means = s.scores;  // until the reservoir contains a classifier
         for (std::size_t g = 0; g < m.groups.size(); ++g)
             for (std::size_t k = m.groups[g].first;
                  m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
@@ -79,7 +79,7 @@ class Scores {
         clear(s.coef);
     }
 
-    /// The products of the row with the means of the reservoirs, left in `coef`.
+    /// Compute the products of the row with the means of the reservoirs in `coef`.
     void dot_pool(const Row& x) {
         const Block<T>& pool = m.pool_mean;
         if constexpr (Single)
@@ -88,7 +88,7 @@ class Scores {
             dot_lanes(x, pool.data(), pool.stride(), pool.stride(), s.coef.data());
     }
 
-    /// <scale u_k + own S_k + rest (S_total - S_k), x>.
+    /// Return <scale u_k + own S_k + rest (S_total - S_k), x>.
     double mixed(std::size_t k, double scale, double own, double rest) const {
         double value = scale * static_cast<double>(s.dot[k]);
         if (own == 0 && rest == 0) return value;

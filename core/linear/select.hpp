@@ -8,7 +8,7 @@
 
 namespace aggro {
 
-/// Which lines of the old arrays the lines of the new ones are.
+/// Maps the lines of the new arrays to lines of the old ones.
 template <class T>
 struct Selection {
     Selection(const Model<T>& from, const Model<T>& to, const std::vector<std::size_t>& models)
@@ -17,7 +17,7 @@ struct Selection {
         groups = each_of(from.groups.size() / from.shape.models);
     }
 
-    /// Fills an array of the new model from that of the old one, as its kind asks for.
+    /// Fill an array of the new model from that of the old one, depending on its kind.
     template <class V>
     void fill(Per per, const V* source, std::size_t size, V* target, std::size_t capacity) const {
         switch (per) {
@@ -53,7 +53,7 @@ struct Selection {
         return all;
     }
 
-    /// Outputs, then class sums, which all models share; then the other sections of the cells.
+    /// Fill cells: outputs, then class sums, which all models share; then the other sections.
     template <class V>
     void fill_cells(const V* source, V* target) const {
         const std::size_t had = from.shape.outputs, has = outputs.size();
@@ -74,7 +74,7 @@ struct Selection {
         }
     }
 
-    /// A table of the outputs alone, padded.
+    /// Fill a padded table of outputs.
     template <class V>
     void fill_columns(const V* source, std::size_t size, V* target, std::size_t capacity) const {
         const std::size_t features = to.shape.features;
@@ -83,7 +83,7 @@ struct Selection {
             for (std::size_t k = 0; k < outputs.size(); ++k) target[k] = source[outputs[k]];
     }
 
-    /// Several classifiers side by side, each with all its outputs.
+    /// Fill the outputs of several classifiers.
     template <class V>
     void fill_slots(const V* source, std::size_t size, V* target) const {
         for (const V* end = source + size; source < end; source += from.shape.outputs)
@@ -99,7 +99,7 @@ struct Selection {
     }
 };
 
-/// Continues model `models[i]` of `from` in model i of `to`, which is fresh.
+/// Continue model `models[i]` of `from` in model i of `to`, which is fresh.
 template <class T>
 void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t>& models) {
     const Selection<T> selection(from, to, models);

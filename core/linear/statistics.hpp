@@ -18,13 +18,13 @@ class Statistics {
           part{scratch.share} {}
 
     std::int64_t examples() const { return counters.examples; }
-    /// The weight of all rounds in the average, as this thread has counted them.
+    /// Return the total weight of the rounds in the average, as counted by this thread.
     double averaged() const { return averaged_weight(m.shape, counters); }
-    bool records_examples() const { return !counters.frozen; }  ///< known rows are no fair test
+    bool records_examples() const { return !counters.frozen; }  ///< known rows are not a fair test
     bool alone() const { return Single || s.journal == nullptr; }
-    std::size_t entry() const { return entries; }  ///< of the journal, for the example at hand
+    std::size_t entry() const { return entries; }  ///< entry of the journal for the current example
 
-    /// Sizes that are taken from rows and targets as they come: the constant feature, the spread of
+    /// Update what depends on the sizes of rows and targets: the constant feature, the spread of
     /// the targets, the unit of C.
     template <class Row>
     void measure(const MeasuredRow<Row>& row, const Target& y) {
@@ -32,8 +32,8 @@ class Statistics {
         if (!Single && part.first() == 0 && m.unit.open()) measure_unit(row, y);
     }
 
-    /// The constant feature is a fifth as long as the first row that is not zero, and at most 1. A
-    /// longer one would take most of a step on short rows.
+    /// Set the constant feature to a fifth of the length of the first nonzero row, and at most 1. A
+    /// longer one would dominate the steps of short rows.
     template <class Row>
     [[gnu::noinline]] void measure_intercept(const MeasuredRow<Row>& row) {
         if (row.squared == 0) return;
@@ -47,19 +47,19 @@ class Statistics {
             m.full[g].set_intercept(m.begun(m.full[g].intercept(), prior));
     }
 
-    /// Records whether the prediction before learning was right; `mean` tells whether `means` hold
-    /// scores. The loss is computed from the last weights, which learn from it.
+    /// Record whether the prediction before learning was correct; `mean` tells whether `means`
+    /// contains scores. The loss is computed from the last weights, which are updated by it.
     [[gnu::always_inline]] void record(const Target& y, double weight, bool mean,
                                        const BatchStart* start = nullptr) {
         const double* last = s.scores.data();
         const Votes votes{mean ? s.means.data() : last, last};
         if (alone()) return write_record<Single>(m, votes, y, weight, start);
-        for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
-            std::copy_n(votes[rival] + part.first(), part.end() - part.first(),
-                        s.journal->votes(entries, rival) + part.first());
+        for (std::size_t predictor = 0; predictor < m.shape.predictors(); ++predictor)
+            std::copy_n(votes[predictor] + part.first(), part.end() - part.first(),
+                        s.journal->votes(entries, predictor) + part.first());
     }
 
-    /// Counts the loss of a group before learning an example of this weight.
+    /// Count the loss of a group before learning an example of this weight.
     [[gnu::always_inline]] void count(std::size_t index, double weight, const Outcome& outcome) {
         if (!std::isfinite(outcome.loss))
             throw BadExample("its score overflows; scale the features or the target");
@@ -76,8 +76,7 @@ class Statistics {
         m.group_counts.last_update[index] = counters.examples + 1;
     }
 
-    /// Ends a step that learned `rounds` examples together, in every path. The weights are now
-    /// those that the average counts.
+    /// Finish a step that learned `rounds` examples: count them and add the weights to the average.
     [[gnu::always_inline]] void finish(std::int64_t rounds) {
         if (!Single && m.lazy_means())
             for (const Group& g : m.groups) fold_if_imprecise(m, g);
@@ -100,7 +99,7 @@ class Statistics {
         for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.add(c, y.values[c]);
     }
 
-    /// Counts the row and its targets in the scale of C.
+    /// Add the row and its targets to the scale of C.
     template <class Row>
     [[gnu::noinline]] void measure_unit(const MeasuredRow<Row>& row, const Target& y) {
         m.unit.add_row(row.squared, row.stretch, m.shape.intercept ? m.prior(part.first()) : 0);
@@ -113,7 +112,7 @@ class Statistics {
     Scratch<T>& s;
     Counters& counters;
     Part<Single> part;
-    std::size_t entries = 0;  ///< examples learned, each an entry of the journal
+    std::size_t entries = 0;  ///< examples learned; each has an entry in the journal
 };
 
 }  // namespace aggro

@@ -1,4 +1,4 @@
-// Weight updates: each tau becomes a coefficient of its output, and one walk over the row applies
+// Weight updates: each tau becomes a coefficient of its output, and one pass over the row applies
 // them all.
 #pragma once
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace aggro {
 
-/// The step tau of output k, as a coefficient that is applied later.
+/// Convert the step tau of output k into a coefficient to be applied later.
 template <class T>
 [[gnu::always_inline]] inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k,
                                             double tau) {
@@ -21,7 +21,7 @@ template <class T>
         s.coef[m.columns + k] = static_cast<T>(divided(-mix.scale_sum * tau, mix.scale));
 }
 
-/// The full metric moves every feature of one group, along the image Sigma x just computed.
+/// Update a group in a full metric: move every feature along the image Sigma x just computed.
 template <class T>
 [[gnu::noinline]] inline void move_along_image(Model<T>& m, Scratch<T>& s, std::size_t index) {
     const Group& g = m.groups[index];
@@ -45,8 +45,8 @@ class WeightUpdate {
     WeightUpdate(Model<T>& model, Scratch<T>& scratch)
         : m(model), s(scratch), space(model, scratch), part{scratch.share} {}
 
-    /// Converts the tau of a group into coefficients of its outputs. The intercept moves at once,
-    /// and so do all weights if the metric is full; returns true if weights wait for the walk.
+    /// Convert the tau of a group into coefficients of its outputs. The intercept moves at once,
+    /// and in a full metric all weights do; return true if coefficients are left to apply.
     template <class Length>
     bool move(std::size_t index, double stretch, double kappa, Length&& length) {
         const Group& g = m.groups[index];
@@ -64,7 +64,7 @@ class WeightUpdate {
         return true;
     }
 
-    /// The same for all independent outputs together; `kappa_of` is the gain of an output's metric.
+    /// Convert the tau of all independent outputs; `kappa_of` is the gain of an output's metric.
     template <class Kappa>
     void move_outputs(double stretch, Kappa&& kappa_of) {
         const std::size_t n = part.end();
@@ -84,25 +84,26 @@ class WeightUpdate {
         }
     }
 
-    /// Adds to the precision of an output: of the intercept at once, of the weights in a walk.
+    /// Increase the precision of an output: of the intercept at once, of the weights in the next
+    /// pass.
     void gain(std::size_t k, double kappa, double stretch) {
         s.kappa[k] = sharpness(kappa, stretch);
         if (m.shape.intercept) sharpen_bias(k, kappa);
     }
 
-    /// Adds the gains to the precision of all outputs, in one walk over the row.
+    /// Add the gains to the precision of all outputs in one pass over the row.
     void sharpen(const Row& x) {
         space.sharpen(x);
         clear(s.kappa);
     }
 
-    /// Applies all coefficients in one walk over the row.
+    /// Apply all coefficients in one pass over the row.
     void apply(const Row& x) {
         apply_steps(x);
         if (Diagonal && !m.sharpens_ahead()) sharpen(x);
     }
 
-    /// Moves the weights by their coefficients and clears these; the metric stays.
+    /// Move the weights by their coefficients and clear these; the metric stays.
     [[gnu::always_inline]] void apply_steps(const Row& x) {
         if (m.update_counts.stride() > 0) count_steps(x);
         const bool sums = !Single && m.shape.sums > 0;
@@ -112,20 +113,20 @@ class WeightUpdate {
         if (sums) clear(s.plain);
     }
 
-    /// The growth of the precision in units of the row; finite, so that zeros stay zeros.
+    /// Return the growth of the precision in units of the row; finite, so that zeros stay zero.
     static T sharpness(double kappa, double stretch) {
         return static_cast<T>(std::min(kappa * stretch * stretch,
                                        static_cast<double>(std::numeric_limits<T>::max())));
     }
 
-    /// The precision of the intercept grows, and a share of what it was is forgotten.
+    /// Increase the precision of the intercept after forgetting a share of it.
     void sharpen_bias(std::size_t k, double kappa) {
         if (kappa == 0) return;
         m.bias_variance[k] = m.sharpened(m.bias_variance[k], m.prior(k), kappa);
     }
 
   private:
-    /// Counts the step for each weight that it moves; merging weights models by these counts.
+    /// Count the update of each weight that moves; merging weighs models by these counts.
     [[gnu::noinline]] void count_steps(const Row& x) {
         s.active.clear();
         for (std::size_t k = part.first(); k < part.end(); ++k)

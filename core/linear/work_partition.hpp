@@ -1,4 +1,4 @@
-// The work of one thread: some groups of a model, whose outputs no other thread touches.
+// The work of one thread: some groups of a model, whose outputs no other thread writes.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace aggro {
 
-/// Whole groups, and the columns they lie in.
+/// Some groups, and the range of their columns.
 struct Share {
     std::size_t first_group = 0, end_group = 0;
-    std::size_t first = 0, end = 0;  ///< outputs, which are also columns
-    std::size_t columns = 0;  ///< from `first` on, with class sums and padding if they follow
+    std::size_t first = 0, end = 0;  ///< outputs, which are the first columns
+    std::size_t columns = 0;         ///< from `first` on, with class sums and padding if adjacent
 };
 
 template <class T>
@@ -20,7 +20,7 @@ inline Share whole(const Model<T>& m) {
     return {0, m.groups.size(), 0, m.shape.outputs, m.columns};
 }
 
-/// The outputs and groups of a share. A single output rules out all others: the compiler may know.
+/// The outputs and groups of a share; constants if there is a single output.
 template <bool Single>
 struct Part {
     Share share;
@@ -31,37 +31,37 @@ struct Part {
     std::size_t end_group() const { return Single ? 1 : share.end_group; }
 };
 
-/// Scores and losses of each example before it is learned, by threads, until they can be counted in
-/// the record that all outputs share: predictions need all scores of a row.
+/// Scores and losses of each example before it is learned, written by threads. They are added to
+/// the shared record later, since predictions need all scores of a row.
 struct Journal {
     std::size_t stride;  ///< whole cache lines for each example
-    std::size_t rivals;
+    std::size_t predictors;
     Aligned<double> all_votes, all_losses;
 
     template <class T>
     Journal(const Model<T>& m, std::size_t examples)
         : stride((m.shape.outputs + 7) / 8 * 8),
-          rivals(m.shape.rivals()),
-          all_votes(examples * stride * rivals),
+          predictors(m.shape.predictors()),
+          all_votes(examples * stride * predictors),
           all_losses(examples * stride) {}
 
-    /// The scores of a rival; of models of one margin each, whether they were wrong.
-    double* votes(std::size_t i, std::size_t rival = 0) {
-        return all_votes.data() + (i * rivals + rival) * stride;
+    /// Return the scores of a predictor or, for models of one margin each, whether they were wrong.
+    double* votes(std::size_t i, std::size_t predictor = 0) {
+        return all_votes.data() + (i * predictors + predictor) * stride;
     }
     double* losses(std::size_t i) { return all_losses.data() + i * stride; }
 };
 
-/// True if the groups are independent: each could be a model of its own.
+/// Return whether the groups are independent, so that each could be a model of its own.
 template <class T>
 inline bool independent(const Model<T>& m) {
     return m.groups.size() > 1 && m.shape.sums == 0 && m.shape.reservoir == 0 &&
            m.shape.spreads == 0;
 }
 
-/// Cuts the model into at most `most` shares of about equal size, where a cache line ends: threads
-/// that write to one line would wait for each other all the time. With fewer columns than `least` a
-/// thread would mostly do what the others do too: read the row, and find its features.
+/// Split the model into at most `most` shares of about equal size at ends of cache lines, to avoid
+/// false sharing. With fewer columns than `least`, a thread would mostly repeat the work of the
+/// others: reading the row and locating its features.
 template <class T>
 inline std::vector<Share> shares(const Model<T>& m, std::size_t most) {
     constexpr std::size_t line = 64 / sizeof(T), least = 256 / sizeof(T);

@@ -1,4 +1,4 @@
-// Growable arrays that give their memory away, and the rows a text parser fills.
+// Growable arrays with transferable memory, and the rows that a text parser fills.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace aggro::text {
 
-// A vector that does not zero what it grows by (the parser overwrites it) and can hand over its
+// A vector that does not initialise new elements (the parser overwrites them) and can transfer its
 // memory.
 template <class T>
 class Buffer {
@@ -52,8 +52,8 @@ class Buffer {
     void advance(std::size_t count) { size_ += count; }
     void truncate(std::size_t size) { size_ = size; }
 
-    // The caller frees the memory with std::free. Never null, so that empty arrays have an address
-    // too.
+    // Transfer the memory, which the caller frees with std::free. Never null, so that empty arrays
+    // have an address, too.
     T* release() {
         reallocate(std::max<std::size_t>(size_, 1));
         T* data = std::exchange(data_, nullptr);
@@ -80,7 +80,7 @@ class Buffer {
     std::size_t capacity_ = 0;
 };
 
-// Class names seen so far, numbered in order of appearance.
+// Class names, numbered in order of appearance.
 class Names {
   public:
     std::int32_t code(std::string_view name) {
@@ -99,8 +99,8 @@ class Names {
     std::vector<std::string> names_;
 };
 
-// Labels of all rows: numbers, or codes of names. With several labels per row, `begin` says where
-// each row starts.
+// Labels of all rows: numbers, or codes of names. With several labels per row, `begin` has the
+// start of each row.
 struct Labels {
     bool as_names = false;
     bool several = false;
@@ -126,7 +126,7 @@ struct Labels {
     }
 };
 
-// The first index that does not fit.
+// Return the first index that is too large.
 template <class Index>
 inline constexpr std::int64_t index_limit = std::numeric_limits<Index>::max();
 
@@ -144,7 +144,7 @@ struct Rows {
     Buffer<Value> values;
     Buffer<double> weights;
     Buffer<std::int64_t> queries;
-    std::int64_t initials = 0;  // initial predictions, which no model uses
+    std::int64_t initials = 0;  // number of initial predictions, which are ignored
     std::int64_t smallest_index = std::numeric_limits<std::int64_t>::max();
     std::int64_t largest_index = -1;
     bool sorted = true;  // every row strictly increasing
@@ -160,8 +160,8 @@ struct Rows {
         labels.end_row();
         indptr.push(static_cast<std::int64_t>(indices.size()));
     }
-    // Makes the `size` features written behind the last row part of the next one. Indices that do
-    // not strictly increase may repeat: those are summed. False when a sum is not finite.
+    // Add the `size` features written after the last row to the next row. Indices that do not
+    // strictly increase may repeat: their values are summed. Return false if a sum is not finite.
     bool add_features(std::size_t size, bool increasing) {
         const std::size_t begin = indices.size();
         indices.advance(size);
@@ -178,7 +178,7 @@ struct Rows {
         return true;
     }
 
-    // Back to how things stood before a line that swapped out to be bad.
+    // Restore the state before a line that is invalid.
     void rewind(std::size_t label_count, std::size_t feature_count, std::size_t rows) {
         labels.truncate(label_count, rows);
         indices.truncate(feature_count);
@@ -189,8 +189,8 @@ struct Rows {
     }
 
   private:
-    // The sum stands where the index appeared first; the order stays as given. A small hash table
-    // of positions.
+    // Sum repeated indices at their first position, using a small hash table; the order of the
+    // others stays.
     bool sum_repeated(std::size_t begin) {
         const std::size_t size = indices.size() - begin;
         Index* const index = indices.data() + begin;

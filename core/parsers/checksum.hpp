@@ -1,4 +1,4 @@
-// A checksum of bytes at the speed of memory: against damage, not against malice.
+// A checksum of bytes at memory speed, against damage, not against tampering.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -7,8 +7,8 @@
 
 namespace aggro {
 
-/// Eight words at a time, each mixed into a i of its own by a step that can be undone: one
-/// damaged word always shows.
+/// Mix eight words at a time into eight states by an invertible step, so that a single damaged word
+/// always changes the result.
 inline std::uint64_t checksum(const unsigned char* bytes, std::size_t size) {
     constexpr std::size_t width = 64;
     constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;

@@ -1,8 +1,8 @@
-// Comma-separated text (RFC 4180) to columns of strings. A field in quotes may hold delimiters,
+// Comma-separated text (RFC 4180) to columns of strings. A quoted field may contain delimiters,
 // line ends and doubled quotes.
 //
-// A bad record costs its first line only: reading goes on with the line after it, since a quote
-// that was never closed would otherwise swallow good lines.
+// A bad record skips only its first line: parsing continues at the next line, since an unclosed
+// quote would otherwise consume good lines.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace aggro::text {
 
-namespace csv_says {
+namespace csv_messages {
 inline constexpr auto open_quote = "starts a record with a quote that is never closed";
 inline constexpr auto after_quote =
     "starts a record with text after a closing quote; expected a delimiter there, or a quote "
@@ -28,9 +28,9 @@ inline constexpr auto after_quote =
 inline constexpr auto encoding =
     "starts a record that is not valid UTF-8; expected UTF-8 throughout";
 inline constexpr auto too_long = "starts a record longer than {longest_line}";
-}  // namespace csv_says
+}  // namespace csv_messages
 
-// The strings of a column as Arrow lays them out.
+// The strings of a column in Arrow's layout.
 struct Strings {
     Buffer<std::uint8_t> bytes;
     Buffer<std::int64_t> offsets;
@@ -56,7 +56,8 @@ struct Strings {
 
 class Csv {
   public:
-    // Record fields go to the column that `places` gives them, or nowhere where that is negative.
+    // Fields of a record are stored in the column that `places` gives them, or skipped if it is
+    // negative.
     Csv(char delimiter, std::vector<int> places, std::size_t longest)
         : delimiter_(delimiter), longest_(longest), places_(std::move(places)) {
         ends_[static_cast<unsigned char>(delimiter)] = ends_['\n'] = true;
@@ -66,7 +67,7 @@ class Csv {
 
     std::size_t count() const { return lines.size(); }
 
-    // Reads whole records of `block` as parse_block does lines, and returns the bytes used.
+    // Parse complete records of `block`, like parse_block, and return the number of bytes used.
     std::size_t parse(std::string_view block, bool final, std::size_t most_rows,
                       Progress& progress) {
         const char* p = block.data();
@@ -77,11 +78,11 @@ class Csv {
             if (record.unfinished && !final && !too_long) break;
             if (record.fault && !final && next_line(p, end) == end && end[-1] != '\n') {
                 drop_unfinished();
-                break;  // its first line has not all come yet
+                break;  // its first line is incomplete
             }
             ++progress.line;
-            const char* fault = too_long ? csv_says::too_long : record.fault;
-            if (record.unfinished && !fault) fault = csv_says::open_quote;
+            const char* fault = too_long ? csv_messages::too_long : record.fault;
+            if (record.unfinished && !fault) fault = csv_messages::open_quote;
             if (!fault && record.is_blank) {
                 p = record.end;
                 continue;
@@ -92,7 +93,7 @@ class Csv {
                 p = next_line(p, end);
             } else if (fault || !is_utf8(p, record.end)) {
                 drop_unfinished();
-                progress.report(0, first_line(p, end), fault ? fault : csv_says::encoding);
+                progress.report(0, first_line(p, end), fault ? fault : csv_messages::encoding);
                 p = next_line(p, end);
             } else {
                 lines.push(progress.line);
@@ -113,7 +114,7 @@ class Csv {
 
   private:
     struct Record {
-        const char* end;  // behind its line end
+        const char* end;  // after its line end
         std::size_t fields = 0;
         std::int64_t inner_lines = 0;
         bool unfinished = false;
@@ -150,7 +151,7 @@ class Csv {
         return record;
     }
 
-    // Reads a field behind its opening quote and returns where what follows it starts.
+    // Read a field after its opening quote and return the position after it.
     const char* read_quoted(const char* p, const char* end, Strings* column, Record& record) const {
         for (;;) {
             const auto left = static_cast<std::size_t>(end - p);
@@ -167,7 +168,7 @@ class Csv {
             p = quote + 1 + doubled;
             if (doubled) continue;
             if (p < end && *p == '\r' && (p + 1 == end || p[1] == '\n')) ++p;
-            if (p < end && *p != '\n' && *p != delimiter_) record.fault = csv_says::after_quote;
+            if (p < end && *p != '\n' && *p != delimiter_) record.fault = csv_messages::after_quote;
             return p;
         }
     }

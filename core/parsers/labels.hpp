@@ -1,4 +1,4 @@
-// The label part of a line: one number, one name, or several of them separated by commas.
+// The labels of a line: one number, one name, or several of them separated by commas.
 #pragma once
 
 #include <array>
@@ -8,11 +8,11 @@
 
 namespace aggro::text {
 
-namespace labels_say {
+namespace label_messages {
 inline constexpr auto number =
     "is not a number; expected a label such as 1, -1 or 2.5 (class names need {labels=text})";
 inline constexpr auto overflow = "is too large for a double; expected a finite label";
-}  // namespace labels_say
+}  // namespace label_messages
 
 inline Fault parse_numeric_labels(const char*& p, Labels& labels,
                                   const std::array<bool, 256>& ends) {
@@ -20,8 +20,8 @@ inline Fault parse_numeric_labels(const char*& p, Labels& labels,
         double number = 0.0;
         const char* const end = parse_number(p, number);
         const bool more = labels.several && end != nullptr && *end == ',';
-        if (end == nullptr || !(more || in(ends, *end))) return {labels_say::number, word};
-        if (!fits<double>(number)) return {labels_say::overflow, word};
+        if (end == nullptr || !(more || in(ends, *end))) return {label_messages::number, word};
+        if (!fits<double>(number)) return {label_messages::overflow, word};
         labels.numbers.push(number);
         p = end;
         if (!more) return {};
@@ -41,7 +41,7 @@ inline Fault parse_named_labels(const char*& p, Labels& labels, const std::array
     return {};
 }
 
-// Reads the labels at p and moves p behind them.
+// Parse the labels at p and advance p.
 inline Fault parse_labels(const char*& p, Labels& labels, const std::array<bool, 256>& ends) {
     return labels.as_names ? parse_named_labels(p, labels, ends)
                            : parse_numeric_labels(p, labels, ends);

@@ -1,8 +1,8 @@
 // Decimal text to double, correctly rounded: the same bits as Python's float().
 //
-// Everything here reads eight bytes at a time, so the text must be followed by eight readable
-// bytes, the first of which is not part of a number. Lines end in '\n' and text.hpp pads the last
-// ones.
+// Eight bytes are read at a time, so the text must be followed by eight readable bytes, the first
+// of which is not part of a number. Lines end in '\n', and
+// text.hpp pads the last one.
 #pragma once
 
 #include <bit>
@@ -58,8 +58,8 @@ struct DigitRun {
     int count;
 };
 
-// Up to eight leading digits without a branch per digit: lengths vary from number to number, and a
-// mispredicted branch costs more than the whole conversion.
+// Read up to eight leading digits without a branch per digit: lengths vary from number to number,
+// and a mispredicted branch costs more than the conversion.
 [[gnu::always_inline]] inline DigitRun leading_digits(const char* p) {
     const std::uint64_t digits = load_eight(p) ^ 0x3030303030303030u;
     const std::uint64_t others = ((digits + 0x7676767676767676u) | digits) & 0x8080808080808080u;
@@ -72,7 +72,7 @@ struct DigitRun {
     return {word, count};
 }
 
-// All digits from p on. Wraps around beyond 19 of them: callers check the count.
+// Read all digits from p on. The mantissa wraps around beyond 19 digits: callers check the count.
 [[gnu::always_inline]] inline const char* read_digits(const char* p, std::uint64_t& mantissa) {
     DigitRun run = leading_digits(p);
     mantissa = mantissa * integer_power_of_ten[run.count] + run.value;
@@ -87,8 +87,8 @@ struct DigitRun {
 #ifdef __SIZEOF_INT128__
 __extension__ using uint128 = unsigned __int128;
 
-// mantissa / 10^places for any 64-bit mantissa and places <= 19: one integer division, rounded half
-// to even.
+// Return mantissa / 10^places for any 64-bit mantissa and places <= 19: one integer division,
+// rounded half to even.
 inline double divide_by_power_of_ten(std::uint64_t mantissa, int places) {
     const std::uint64_t divisor = integer_power_of_ten[places];
     // Both sides normalised, the quotient has 64 or 65 bits before the cut to 63 or 64.
@@ -107,13 +107,13 @@ inline double divide_by_power_of_ten(std::uint64_t mantissa, int places) {
 }
 #endif
 
-// A decimal too long or too extreme for the exact shortcuts; its grammar has been checked. Like
-// float(), gives infinity above the largest double and zero below the smallest.
+// Convert a decimal that is too long or too extreme for the exact shortcuts; its syntax has been
+// checked. Like float(), return infinity above the largest double and zero below the smallest.
 [[gnu::cold, gnu::noinline]] inline double convert_slowly(const char* begin, const char* end,
                                                           std::int64_t exponent) {
     double value = 0.0;
     if (std::from_chars(begin, end, value).ec == std::errc{}) return value;
-    // Too large or too small? The place of the first significant digit tells.
+    // The position of the first significant digit tells overflow from underflow.
     while (begin < end && (*begin == '0' || *begin == '.')) ++begin;
     for (; begin < end && (*begin | 0x20) != 'e'; ++begin) exponent += *begin != '.';
     return exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;
@@ -123,10 +123,10 @@ struct Decimal {
     std::uint64_t mantissa = 0;
     int digits = 0;
     std::int64_t exponent = 0;
-    const char* end = nullptr;  // null when there is no number
+    const char* end = nullptr;  // null if there is no number
 };
 
-// [digits][.digits][e[+-]digits] with at least one digit.
+// Parse [digits][.digits][e[+-]digits] with at least one digit.
 [[gnu::always_inline]] inline Decimal read_decimal(const char* p) {
     Decimal decimal;
     const char* begin = p;
@@ -154,9 +154,9 @@ struct Decimal {
     return decimal;
 }
 
-// Reads the longest number at p and returns where it ends, or null when there is none. Structs and
-// references are kept out of this path: they made the compiler pass every number through memory, at
-// twice the time.
+// Parse the longest number at p and return its end, or null if there is none. Structs and
+// references are avoided here: with them, the compiler passed every number through memory, at twice
+// the time.
 [[gnu::always_inline]] inline const char* parse_number(const char* p, double& value) {
     const bool negative = *p == '-';
     p += negative || *p == '+';
@@ -166,7 +166,7 @@ struct Decimal {
     double magnitude = 0.0;
     if (decimal.digits <= max_exact_digits && decimal.mantissa <= (1ull << 53) &&
         exponent >= -max_exact_power && exponent <= max_exact_power) {
-        // Clinger: two exact doubles, one rounding.
+        // Clinger's fast path: two exact doubles, one rounding.
         magnitude = static_cast<double>(static_cast<std::int64_t>(decimal.mantissa));
         magnitude = exponent < 0 ? magnitude / double_power_of_ten[-exponent]
                                  : magnitude * double_power_of_ten[exponent];
@@ -178,7 +178,7 @@ struct Decimal {
     } else {
         magnitude = convert_slowly(p, decimal.end, exponent);
     }
-    // By its bit: the build ignores the sign of zero in arithmetic, float() does not.
+    // Set the sign bit: the build ignores the sign of zero in arithmetic, float() does not.
     value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | std::uint64_t{negative}
                                                                                 << 63);
     return decimal.end;

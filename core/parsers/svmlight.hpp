@@ -11,7 +11,7 @@
 
 namespace aggro::text {
 
-namespace svmlight_says {
+namespace svmlight_messages {
 inline constexpr auto query = "is not a query number; expected qid: and a whole number";
 inline constexpr auto index =
     "does not start with a feature index; expected index:value such as 3:0.5";
@@ -21,7 +21,7 @@ inline constexpr auto zero =
     "has index 0 where indices start at 1; pass {zero_based=True} if they start at 0";
 inline constexpr auto beyond =
     "has an index beyond n_features; raise {n_features}, or leave it out";
-inline constexpr auto too_wide = "asks for more columns than the memory can hold a weight for";
+inline constexpr auto too_wide = "needs more columns than there is memory for weights";
 inline constexpr auto colon = "has no colon after the index; expected index:value such as 3:0.5";
 inline constexpr auto value =
     "has no finite decimal number after the colon; expected index:value such as 3:0.5";
@@ -29,15 +29,16 @@ inline constexpr auto overflow =
     "has a value too large for the dtype; expected a smaller one, or {dtype=float64}";
 inline constexpr auto sum =
     "starts features whose repeated indices sum to more than the dtype holds";
-}  // namespace svmlight_says
+}  // namespace svmlight_messages
 
-inline constexpr auto svmlight_blank = byte_set(" \t\r\v\f");  // what bytes.split() splits at
+inline constexpr auto svmlight_blank = byte_set(" \t\r\v\f");  // as in bytes.split()
 inline constexpr auto ends_svmlight_word = byte_set(" \t\r\v\f\n#");
 
 class Svmlight {
   public:
-    // Columns are numbered from `first_index` (0 or 1) in the file and from 0 in the rows. An index
-    // of `n_features` or more is none of the features; one of `widest` or more is a slip.
+    // Columns are numbered from `first_index` (0 or 1) in the file and from 0 in the rows. Indices
+    // of `n_features` or more are rejected; indices of `widest` or more are assumed to be typing
+    // errors.
     explicit Svmlight(std::int64_t first_index = 0,
                       std::int64_t n_features = std::numeric_limits<std::int64_t>::max(),
                       std::int64_t widest = std::numeric_limits<std::int64_t>::max())
@@ -57,14 +58,14 @@ class Svmlight {
 
   private:
     static Fault parse_row_labels(const char*& p, Labels& labels) {
-        // With several labels per row there may be none: the line then starts with a feature.
+        // A multilabel row may have no labels: the line then starts with a feature.
         const char* end = find_end(ends_svmlight_word, p);
         if (labels.several && std::memchr(p, ':', static_cast<std::size_t>(end - p)) != nullptr)
             return {};
         return parse_labels(p, labels, ends_svmlight_word);
     }
 
-    // Consumes "qid:n" where there is one; the row keeps -1 otherwise.
+    // Parse "qid:n" if present; otherwise the row keeps -1.
     static Fault parse_query(const char*& p, Buffer<std::int64_t>& queries) {
         std::int64_t query = -1;
         if (*p == 'q' && std::memcmp(p, "qid:", 4) == 0) {
@@ -72,7 +73,7 @@ class Svmlight {
             const char* const begin = p + 4;
             const char* const end = read_digits(begin, digits);
             if (end == begin || end - begin > 18 || !in(ends_svmlight_word, *end))
-                return {svmlight_says::query, p};
+                return {svmlight_messages::query, p};
             query = static_cast<std::int64_t>(digits);
             p = end;
         }
@@ -80,7 +81,7 @@ class Svmlight {
         return {};
     }
 
-    // Consumes "index:". False when there is no such thing, and p is then anywhere.
+    // Parse "index:". Return false if there is none; p is then undefined.
     bool parse_index(const char*& p, std::int64_t& index) const {
         const DigitRun run = leading_digits(p);
         std::uint64_t digits = run.value;
@@ -97,7 +98,7 @@ class Svmlight {
     template <class Index, class Value>
     Fault parse_features(const char* p, const char* end, Rows<Index, Value>& rows) const {
         const char* const features = p;
-        // The shortest feature is "1:1 ".
+        // the shortest feature is "1:1 "
         const auto most = static_cast<std::size_t>(end - p) / 4 + 2;
         rows.indices.reserve_more(most);
         rows.values.reserve_more(most);
@@ -124,17 +125,18 @@ class Svmlight {
             indices[count] = static_cast<Index>(index);
             values[count] = static_cast<Value>(value);
         }
-        return rows.add_features(count, increasing) ? Fault{} : Fault{svmlight_says::sum, features};
+        return rows.add_features(count, increasing) ? Fault{}
+                                                    : Fault{svmlight_messages::sum, features};
     }
 
-    // The loop above only detects that a feature is wrong; this determines the reason.
+    // Find the reason why a feature is invalid; the loop above only detects that it is.
     template <class Index>
     [[gnu::cold]] Fault explain(const char* word) const {
-        using namespace svmlight_says;
+        using namespace svmlight_messages;
         if (*word == '-') return {negative, word};
         std::uint64_t digits = 0;
         const char* const colon_at = read_digits(word, digits);
-        if (colon_at == word) return {svmlight_says::index, word};
+        if (colon_at == word) return {svmlight_messages::index, word};
         if (colon_at - word > max_index_digits) return {too_long, word};
         if (*colon_at != ':') return {colon, word};
         double number = 0.0;

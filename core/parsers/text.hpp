@@ -1,10 +1,9 @@
-// Blocks of text lines to rows: the loop over lines, and what is said about a bad one.
+// Blocks of text lines to rows: the loop over lines, and error messages.
 //
-// The formats are in text_svmlight.hpp and text_vw.hpp (tables have text_csv.hpp). A format is a
-// function
+// The formats are in svmlight.hpp and vw.hpp (tables in csv.hpp). A format is a function
 //     Fault parse_line(const char* line, const char* end, rows)
-// where `end` points at the line's '\n'. It either adds one row, adds nothing (blank line), or
-// reports a fault.
+// where `end` points at the line's '\n'. It adds one row, adds nothing (blank line), or reports a
+// fault.
 #pragma once
 
 #include <array>
@@ -41,27 +40,27 @@ inline const char* find_end(const std::array<bool, 256>& table, const char* p) {
     return p;
 }
 
-// Why a line is bad: the words shown to the user, and where the offending word starts.
+// Why a line is invalid: the message, and the start of the offending word.
 struct Fault {
-    const char* reason = nullptr;  // null: the line is good
+    const char* reason = nullptr;  // null: the line is valid
     const char* where = nullptr;
 
     explicit operator bool() const { return reason != nullptr; }
 };
 
-// A fault that is no fault: an index beyond 32 bits, when the rows hold 32-bit indices.
+// Not an error: an index beyond 32 bits, when the rows have 32-bit indices.
 inline constexpr const char* needs_wide_indices = "needs 64-bit indices";
 
-// A bad line. The reason is ours and may name options of a reader, as {zero_based=True}; the word
-// is the file's and may hold anything, so the two are kept apart.
+// An invalid line. The reason may name options of a reader, as {zero_based=True}; the word is from
+// the file and may contain anything, so the two are separate.
 struct Problem {
     std::int64_t line;
-    std::int64_t column;  // 0: the line as a whole
+    std::int64_t column;  // 0: the entire line
     std::string word;
     std::string reason;
 };
 
-// A word as a message shows it: short, printable.
+// Return a word for a message: short and printable.
 inline std::string quoted(const char* begin, const char* end) {
     constexpr std::ptrdiff_t most = 40;
     const char* stop = end - begin > most ? begin + most : end;
@@ -78,13 +77,13 @@ inline std::string quoted(const char* begin, const char* end) {
     return text + (stop < end ? "...'" : "'");
 }
 
-// Where a stream of blocks stands, and what was wrong on the way.
+// Position in a stream of blocks, and the errors so far.
 struct Progress {
     bool skip_bad = false;
     std::size_t most_problems = 10;
     std::int64_t line = 0;  // lines read so far
     std::int64_t bad = 0;
-    bool stopped = false;  // met a bad line and must not go on
+    bool stopped = false;  // stopped at an invalid line
     std::vector<Problem> problems;
 
     [[gnu::cold]] void report(std::int64_t column, std::string word, std::string reason) {
@@ -101,8 +100,9 @@ struct Progress {
     }
 };
 
-// Reads whole lines of `block` until its end, `most_rows` rows in all, or a bad line. Returns the
-// bytes used. A last line without '\n' is read only when `final`.
+// Parse complete lines of `block` until its end, `most_rows` rows in all, or an invalid line.
+// Return the number of bytes used. A last line without '\n' is read only if
+// `final`.
 template <class Format, class R>
 std::size_t parse_block(std::string_view block, bool final, std::size_t most_rows,
                         const Format& format, R& rows, Progress& progress, bool& wide) {

@@ -1,5 +1,4 @@
-// Whether bytes are valid UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing beyond
-// U+10FFFF.
+// Validation of UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing beyond U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +7,7 @@
 
 namespace aggro::text {
 
-// How many bytes the character at p has; 0 when it is none.
+// Return the number of bytes of the character at p; 0 if it is invalid.
 inline int utf8_length(const unsigned char* p, std::ptrdiff_t left) {
     const auto continues = [&](int i) { return i < left && (p[i] & 0xC0) == 0x80; };
     const unsigned char lead = p[0];

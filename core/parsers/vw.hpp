@@ -1,9 +1,9 @@
 // Vowpal Wabbit's text format:
 //     [label [importance [initial]]] ['tag]|namespace[:weight] name[:value] ... |namespace ...
 //
-// What Vowpal Wabbit reads is read the same, quirks included: what stands before a tab in the head
-// is ignored, "x:" at the end of a line is 1 and "x:." is 0. What it takes for a number after
-// reading half of it, as in "x:12y", is a bad line here.
+// The results are those of Vowpal Wabbit, including its quirks: text before a tab in the head is
+// ignored, "x:" at the end of a line is 1 and "x:." is 0. Unlike there, a number followed by other
+// characters, as in "x:12y", is an error.
 //
 // Names become indices by hashing, as `vw --hash strings --noconstant -b bits` does: the namespace
 // is the seed.
@@ -20,7 +20,7 @@
 
 namespace aggro::text {
 
-namespace vw_says {
+namespace vw_messages {
 inline constexpr auto bar = "has no '|' before its features; expected label |namespace name:value";
 inline constexpr auto touching =
     "touches the '|', so Vowpal Wabbit takes it for a tag; put a space after a label, or ' before "
@@ -36,7 +36,7 @@ inline constexpr auto tabs =
     "has a second tab before '|'; Vowpal Wabbit reads the words between one tab and the '|'";
 inline constexpr auto unlabelled =
     "starts a line without a label, which cannot be learned from; expected label |namespace "
-    "name:value (what stands before a tab is not read)";
+    "name:value (text before a tab is ignored)";
 inline constexpr auto weight =
     "has no finite number after its colon; expected a namespace weight such as |text:0.5";
 inline constexpr auto value =
@@ -48,7 +48,7 @@ inline constexpr auto no_value =
 inline constexpr auto overflow =
     "has a value too large for the dtype; expected a smaller one, or {dtype=float64}";
 inline constexpr auto sum = "starts features whose repeats sum to more than the dtype holds";
-}  // namespace vw_says
+}  // namespace vw_messages
 
 inline constexpr auto vw_blank = byte_set(" \t\r");
 inline constexpr auto ends_vw_name = byte_set(" \t\r\n:|");
@@ -57,7 +57,7 @@ inline constexpr auto ends_vw_string = byte_set(" \t\r\n");
 
 class VowpalWabbit {
   public:
-    // With `need_labels`, a line without a label is a bad one.
+    // With `need_labels`, a line without a label is invalid.
     explicit VowpalWabbit(int bits, bool need_labels = false)
         : mask_((std::uint64_t{1} << bits) - 1), need_labels_(need_labels) {}
 
@@ -66,7 +66,7 @@ class VowpalWabbit {
         const char* const begin = skip(vw_blank, line);
         if (*begin == '\n') return {};
         const void* bar = std::memchr(begin, '|', static_cast<std::size_t>(end - begin));
-        if (bar == nullptr) return {vw_says::bar, begin};
+        if (bar == nullptr) return {vw_messages::bar, begin};
         const char* const features = static_cast<const char*>(bar);
         if (const Fault fault = parse_head(begin, features, rows)) return fault;
         return parse_namespaces(features, end, rows);
@@ -76,11 +76,11 @@ class VowpalWabbit {
     struct Namespace {
         std::uint64_t hash = 0;
         double weight = 1.0;
-        std::uint64_t anonymous = 0;  // nameless features so far, as in "|ns :1 :2"
+        std::uint64_t anonymous = 0;  // number of nameless features, as in "|ns :1 :2"
     };
 
-    // Label, importance, initial prediction and tag. An unlabelled line gets NaN, the name "" or an
-    // empty list. No model here starts from an initial prediction, so it is only counted.
+    // Parse label, importance, initial prediction and tag. An unlabelled line gets NaN, the name ""
+    // or an empty list. Initial predictions are only counted, since no model uses them.
     template <class R>
     Fault parse_head(const char* p, const char* bar, R& rows) const {
         const auto tab_before = [bar](const char* from) {
@@ -89,28 +89,28 @@ class VowpalWabbit {
         };
         const char* const line = p;
         if (const char* const tab = tab_before(p)) p = skip(vw_blank, tab + 1);
-        if (p < bar && tab_before(p) != nullptr) return {vw_says::tabs, line};
+        if (p < bar && tab_before(p) != nullptr) return {vw_messages::tabs, line};
         const char* const words_end = tag_begin(p, bar);
         double importance = 1.0, initial = 0.0;
         if (p == words_end) {
-            if (looks_like_label(p, bar)) return {vw_says::touching, p};
-            if (need_labels_) return {vw_says::unlabelled, line};
+            if (looks_like_label(p, bar)) return {vw_messages::touching, p};
+            if (need_labels_) return {vw_messages::unlabelled, line};
             if (!rows.labels.several) rows.labels.add_missing();
         } else {
             if (const Fault fault = parse_labels(p, rows.labels, ends_word)) return fault;
             const char* word = p = skip(vw_blank, p);
             if (!head_number(p, words_end, importance) || importance < 0)
-                return {vw_says::importance, word};
+                return {vw_messages::importance, word};
             word = p;
-            if (!head_number(p, words_end, initial)) return {vw_says::initial, word};
-            if (p < words_end) return {vw_says::extra, p};
+            if (!head_number(p, words_end, initial)) return {vw_messages::initial, word};
+            if (p < words_end) return {vw_messages::extra, p};
         }
         rows.weights.push(importance);
         rows.initials += initial != 0.0;
         return {};
     }
 
-    // Reads the number at p, if any word is left before the tag, and moves p to the next word.
+    // Parse the number at p, if there is a word before the tag, and advance p to the next word.
     static bool head_number(const char*& p, const char* words_end, double& number) {
         if (p >= words_end) return true;
         const char* const end = parse_number(p, number);
@@ -119,7 +119,8 @@ class VowpalWabbit {
         return true;
     }
 
-    // The tag is the last word before the bar if it touches the bar or starts with a quote.
+    // Return the start of the tag: the last word before the bar, if it touches the bar or starts
+    // with a quote.
     static const char* tag_begin(const char* p, const char* bar) {
         const char* end = bar;
         while (end > p && in(vw_blank, end[-1])) --end;
@@ -128,7 +129,7 @@ class VowpalWabbit {
         return word < end && (end == bar || *word == '\'') ? word : end;
     }
 
-    // "1|a" is more likely a forgotten space than a tag.
+    // Return whether the tag may be a label: "1|a" is more likely a forgotten space.
     static bool looks_like_label(const char* p, const char* bar) {
         double number = 0.0;
         return p < bar && parse_number(p, number) == bar;
@@ -149,7 +150,7 @@ class VowpalWabbit {
                 if (const Fault fault = parse_feature(p, space, rows, count)) return fault;
             }
         }
-        if (!rows.add_features(count, count <= 1)) return {vw_says::sum, features};
+        if (!rows.add_features(count, count <= 1)) return {vw_messages::sum, features};
         rows.end_row();
         return {};
     }
@@ -160,7 +161,7 @@ class VowpalWabbit {
         if (p > name) space.hash = hash_name({name, p}, 0);
         if (*p != ':') return {};
         p = p == name || in(ends_vw_feature, p[1]) ? nullptr : parse_value(p + 1, space.weight);
-        if (p == nullptr || !fits<double>(space.weight)) return {vw_says::weight, name};
+        if (p == nullptr || !fits<double>(space.weight)) return {vw_messages::weight, name};
         return {};
     }
 
@@ -174,7 +175,7 @@ class VowpalWabbit {
         p += has_colon;
         if (has_colon && in(ends_vw_feature, *p)) {
             const char* const rest = p + (*p == '\r');
-            if (*rest != '\n') return {vw_says::no_value, word};
+            if (*rest != '\n') return {vw_messages::no_value, word};
             value = 1.0;  // at the end of a line, "x:" is "x" without the namespace weight
         } else if (has_colon) {
             const char* const text = p;
@@ -182,7 +183,7 @@ class VowpalWabbit {
             if (p == nullptr) {
                 p = find_end(ends_vw_string, text);
                 const std::string_view string(text, p);
-                if (!is_string_value(string)) return {vw_says::value, word};
+                if (!is_string_value(string)) return {vw_messages::value, word};
                 // Vowpal Wabbit leaves the namespace weight out of name:word features.
                 return add(hash_name(string, hash_name(name, space.hash)), 1.0, word, rows, count);
             }
@@ -193,8 +194,8 @@ class VowpalWabbit {
         return add(hash, value, word, rows, count);
     }
 
-    // A number as Vowpal Wabbit reads it: digits may be missing anywhere, so "." and "e5" are 0 and
-    // "1e" is 1. Null when there is another word.
+    // Parse a number as Vowpal Wabbit does: digits may be missing anywhere, so "." and "e5" are 0
+    // and "1e" is 1. Return null for other words.
     static const char* parse_value(const char* p, double& value) {
         const char* const end = parse_number(p, value);
         if (end != nullptr && in(ends_vw_feature, *end)) return end;
@@ -213,7 +214,7 @@ class VowpalWabbit {
         return q;
     }
 
-    // "red" is one; "", "12x" and "nan" are numbers gone wrong.
+    // Return whether a value is a string: "red" is; "", "12x" and "nan" are malformed numbers.
     static bool is_string_value(std::string_view text) {
         std::string_view rest = text;
         if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
@@ -228,7 +229,7 @@ class VowpalWabbit {
     template <class Index, class Value>
     Fault add(std::uint64_t hash, double value, const char* word, Rows<Index, Value>& rows,
               std::size_t& count) const {
-        if (!fits<Value>(value)) return {vw_says::overflow, word};
+        if (!fits<Value>(value)) return {vw_messages::overflow, word};
         if (value == 0.0) return {};
         rows.indices.tail()[count] = static_cast<Index>(hash & mask_);
         rows.values.tail()[count++] = static_cast<Value>(value);

@@ -1,6 +1,7 @@
 // Columns of strings to hashed features: one index per string, or one per word of it.
 //
-// A column is Arrow's layout: all bytes in one buffer, string i from offsets[i] to offsets[i + 1].
+// A column is in Arrow's layout: all bytes in one buffer, string i from offsets[i] to offsets[i +
+// 1].
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ struct StringColumn {
     }
 };
 
-// The index of "prefix" + string, for each string.
+// Return the index of "prefix" + string for each string.
 template <class Offset>
 Buffer<std::int32_t> hash_column(const StringColumn<Offset>& column, std::string_view prefix,
                                  int bits) {
@@ -45,10 +46,10 @@ Buffer<std::int32_t> hash_column(const StringColumn<Offset>& column, std::string
     return indices;
 }
 
-// What a string of a table can be.
+// The type of a string in a table.
 enum class Kind : std::uint8_t { text, number, whole, boolean, missing };
 
-// The words for "no value" of pandas, Arrow and R.
+// Return whether a string means a missing value in pandas, Arrow or R.
 inline bool is_missing(std::string_view text) {
     static constexpr std::string_view words[] = {
         "",        "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
@@ -60,7 +61,7 @@ inline bool is_any_of(std::string_view text, std::initializer_list<std::string_v
     return std::ranges::find(words, text) != words.end();
 }
 
-// The value of a string and what it is: a number (infinite ones too), true or false, or none.
+// Read the value of a string and its kind: a number (possibly infinite), true or false, or none.
 inline Kind read_value(std::string_view text, std::string& padded, double& value) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     value = std::numeric_limits<double>::quiet_NaN();
@@ -83,7 +84,7 @@ inline Kind read_value(std::string_view text, std::string& padded, double& value
     return Kind::text;
 }
 
-// The value and the kind of each string; the value is NaN where there is none.
+// Return the value and the kind of each string; the value is NaN if there is none.
 template <class Offset>
 std::pair<Buffer<double>, Buffer<std::uint8_t>> read_values(const StringColumn<Offset>& column) {
     Buffer<double> values;
@@ -99,14 +100,14 @@ std::pair<Buffer<double>, Buffer<std::uint8_t>> read_values(const StringColumn<O
     return {std::move(values), std::move(kinds)};
 }
 
-// Letters, digits, '_' and everything beyond ASCII. Lower-casing is the caller's, who knows
-// Unicode.
+// Return whether a byte is part of a word: letters, digits, '_' and everything beyond ASCII. The
+// caller converts to lower case.
 inline bool is_word_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            (c & 0x80) != 0;
 }
 
-// Counts the words of each string, at the index of "prefix" + word.
+// Count the words of each string at the index of "prefix" + word.
 template <class Offset>
 void count_words(const StringColumn<Offset>& column, std::string_view prefix, int bits,
                  Rows<std::int32_t, double>& rows) {

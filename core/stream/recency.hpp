@@ -5,13 +5,13 @@
 
 namespace aggro {
 
-/// A doubly linked list in two arrays: touching a slot and finding the oldest take no search.
+/// A doubly linked list in two arrays: `touch` and `oldest` take constant time.
 class Recency {
   public:
     std::int32_t oldest() const { return oldest_; }
     std::int32_t newer(std::int32_t slot) const { return newer_[at(slot)]; }
 
-    /// Makes a slot the most recent one; a slot never seen must be the next in number.
+    /// Mark a slot as the most recent one; a new slot must have the next number.
     void touch(std::int32_t slot) {
         if (slot == newest_) return;
         if (at(slot) == older_.size()) {
@@ -23,14 +23,14 @@ class Recency {
         link(slot);
     }
 
-    /// All slots, the oldest first.
+    /// Return all slots, the oldest first.
     std::vector<std::int32_t> order() const {
         std::vector<std::int32_t> slots;
         for (std::int32_t s = oldest_; s != nobody; s = newer_[at(s)]) slots.push_back(s);
         return slots;
     }
 
-    /// The list that `order` described; the slots are 0 .. n-1 in any order.
+    /// Return the list with this `order()`, a permutation of 0 .. n-1.
     static Recency from_order(const std::vector<std::int32_t>& slots) {
         Recency recency;
         recency.older_.assign(slots.size(), nobody);

@@ -1,4 +1,4 @@
-// A model that learns one example at a time: its loops and working memory live between calls.
+// A model that learns one example at a time; its loops and working memory persist between calls.
 #pragma once
 #include <cmath>
 #include <memory>
@@ -12,8 +12,7 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
-// The model and the loops of streams are those of sparse arrays: linear64.cpp compiles them for
-// both.
+// Streams use the model and the loops of sparse arrays: linear64.cpp compiles them for both.
 #define AGGRO_STREAM_LOOPS(declared)                                                           \
     declared template struct Model<double>;                                                    \
     declared template class Learn<double, StreamRow, true, true>;                              \
@@ -25,12 +24,12 @@ using StreamRow = SparseRow<double, std::int32_t>;
                                                                                Scratch<double>&);
 AGGRO_STREAM_LOOPS(extern)
 
-/// Examples that wait until their mini-batch is full.
+/// Examples of an incomplete mini-batch.
 struct Waiting {
     std::vector<double> values, targets, weights;
     std::vector<std::int32_t> slots;
     std::vector<std::int64_t> labels, ends;
-    bool extreme = false;  ///< some of them may make the step overflow
+    bool extreme = false;  ///< the step of some of them may overflow
 
     std::size_t size() const { return ends.size(); }
 
@@ -66,12 +65,12 @@ struct Waiting {
     }
 };
 
-/// Values beyond these may overflow half-way through a step; within them no step can fail.
+/// Values beyond these may overflow during a step; within them no step can fail.
 struct Limits {
     static constexpr double value = 1e30, score = 1e60, shortest = 1e-60, stored = 1e200;
 };
 
-/// One loop of the model, with a check that its step cannot overflow.
+/// A learning loop, with a check that its step cannot overflow.
 template <bool Single, bool Diagonal>
 class StreamLoop {
   public:
@@ -81,7 +80,7 @@ class StreamLoop {
     void operator()(const StreamRow& x, const Target& y, double weight) { one(x, y, weight); }
     void score(const StreamRow& x) { one.score(x); }
 
-    /// True if all products of the row with the model are far from overflow.
+    /// Return whether all products of the row with the model are far from overflow.
     bool cannot_overflow(const StreamRow& x) {
         scores.of_last(space.measure_row(x, true));
         bool fine = true;
@@ -125,7 +124,8 @@ class StreamModel {
     }
 
     void learn(std::vector<Member<StreamRow>> batch) {
-        std::vector<Scaled<double, StreamRow>> scaled(batch.size(), scaled_);  // rows must last
+        std::vector<Scaled<double, StreamRow>> scaled(batch.size(),
+                                                      scaled_);  // the rows must stay valid
         for (std::size_t j = 0; j < batch.size(); ++j) batch[j].x = scaled[j].learn(batch[j].x);
         (*batch_)(batch);
     }
@@ -136,21 +136,22 @@ class StreamModel {
                std::visit([&](auto& loop) { return loop.cannot_overflow(row); }, loop_);
     }
 
-    /// True if C and the like are so extreme that a step may overflow.
+    /// Return whether C or a similar option is so extreme that a step may overflow.
     bool bold() const {
         const Rule& rule = model.groups.front().rule;
         return rule.kappa > Limits::score || rule.ahead > Limits::score ||
                rule.lo > Limits::score || rule.phi > Limits::value;
     }
 
-    /// Contradictory hard examples of one batch may drive each other to any height.
+    /// Return whether the constraints are hard: contradictory examples of one batch then have
+    /// unbounded steps.
     bool hard() const {
         const Rule& rule = model.groups.front().rule;
         return rule.cap == infinity && rule.ridge == 0;
     }
 
-    /// Notes extreme numbers, after a step or a load that may have made some. False if one of them
-    /// is not finite.
+    /// Check for extreme numbers, after a step or a load that may have caused some. Return false if
+    /// a number is not finite.
     bool survey() {
         double largest = 0;
         bool finite = true;
@@ -196,7 +197,7 @@ class StreamModel {
     Loop loop_;
     std::unique_ptr<BatchStep<double, StreamRow>> batch_;
     Scaled<double, StreamRow> scaled_;
-    bool extreme_ = false;  ///< some number of the model is near overflow
+    bool extreme_ = false;  ///< a number of the model is close to overflow
 };
 
 }  // namespace aggro

@@ -1,4 +1,4 @@
-// Names to slots: an open-addressing table keyed on the Python objects themselves.
+// Names to slots: an open-addressing table keyed on the Python objects.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -8,12 +8,12 @@
 
 namespace aggro {
 
-/// Hashable objects and the slots 0, 1, 2 ... they were given. A str is told by identity and its
-/// cached hash, so that its bytes are hardly ever looked at. Holds strong references.
+/// Hashable objects, numbered 0, 1, 2 ... as slots. A str is identified by its address and cached
+/// hash, so its characters are rarely compared. Holds strong references.
 class Vocabulary {
   public:
     static constexpr std::int32_t absent = -1;
-    static constexpr std::int32_t ignored = -2;  ///< and below: the slot is ignored - slot
+    static constexpr std::int32_t ignored = -2;  ///< and below: ignored - slot
 
     static Py_hash_t hash_of(nanobind::handle name) {
 #ifndef Py_LIMITED_API  // a str keeps its hash: no call is needed to read it
@@ -52,7 +52,7 @@ class Vocabulary {
         return all;
     }
 
-    /// Lets `find` return a negative number other than `absent` for the name of a slot.
+    /// Make `find` return a negative number other than `absent` for the name of a slot.
     void ignore(std::int32_t slot) {
         if (ignores_.size() <= static_cast<std::size_t>(slot))
             ignores_.resize(static_cast<std::size_t>(slot) + 1);
@@ -67,10 +67,10 @@ class Vocabulary {
         return slots;
     }
 
-    /// True if every name is a plain str: looking one up cannot run anybody's Python code.
+    /// Return whether every name is a plain str, so that a lookup runs no other Python code.
     bool plain() const { return plain_; }
 
-    /// Asks for the memory where a name will be looked for first.
+    /// Prefetch the memory where the search for a name starts.
     void prefetch(nanobind::handle name) const {
         if (!table_.empty()) __builtin_prefetch(&table_[home(hash_of(name))]);
     }
@@ -85,7 +85,7 @@ class Vocabulary {
         }
     }
 
-    /// Gives a name that is not there the next slot.
+    /// Add a new name with the next slot.
     std::int32_t add(nanobind::handle name, Py_hash_t hash) {
         if (2 * (names_.size() + 1) > table_.size()) enlarge();
         const auto slot = static_cast<std::int32_t>(names_.size());
@@ -95,10 +95,10 @@ class Vocabulary {
         return slot;
     }
 
-    /// Forgets the name of a slot and gives the slot to another, which must not be there.
+    /// Replace the name of a slot by a new one.
     void replace(std::int32_t slot, nanobind::handle name, Py_hash_t hash) {
         erase(slot);
-        const nanobind::object old = names_[static_cast<std::size_t>(slot)];  // dies last
+        const nanobind::object old = names_[static_cast<std::size_t>(slot)];  // released last
         names_[static_cast<std::size_t>(slot)] = nanobind::borrow(name);
         hashes_[static_cast<std::size_t>(slot)] = hash;
         put(slot);
@@ -111,7 +111,7 @@ class Vocabulary {
         std::int32_t slot = absent;
     };
 
-    // Small integers are their own hash: the product spreads them over the upper bits.
+    // The hash of a small integer is the integer: multiplication spreads it over the upper bits.
     std::size_t home(Py_hash_t hash) const {
         return static_cast<std::size_t>(
             (static_cast<std::uint64_t>(hash) * 0x9E3779B97F4A7C15ULL) >> shift_);
@@ -127,14 +127,14 @@ class Vocabulary {
         plain_ = plain_ && PyUnicode_CheckExact(names_[s].ptr());
     }
 
-    /// Where the entry of a slot is.
+    /// Return the position of the entry of a slot.
     std::size_t place_of(std::int32_t slot) const {
         std::size_t i = home(hashes_[static_cast<std::size_t>(slot)]);
         while (table_[i].slot != slot && table_[i].slot != ignored - slot) i = next(i);
         return i;
     }
 
-    /// Takes an entry out and closes the gap, so that no search ends too early.
+    /// Remove an entry and close the gap, so that searches do not end early.
     void erase(std::int32_t slot) {
         const std::size_t mask = table_.size() - 1;
         std::size_t hole = place_of(slot);

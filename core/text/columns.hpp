@@ -1,4 +1,4 @@
-// Hashed features to columns, and columns to positions in the order of their first appearance.
+// Hashed features to columns, and columns to positions in order of first appearance.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace aggro::words {
 
-/// The column of a hash among `count`, and its sign, as scikit-learn's FeatureHasher has them.
+/// The column of a hash among `count`, and its sign, as in scikit-learn's FeatureHasher.
 struct Columns {
     std::uint32_t count;
     bool signs;
@@ -20,8 +20,8 @@ struct Columns {
     bool negative(std::uint32_t hash) const { return signs && hash >> 31; }
 };
 
-/// Numbers the columns in the order of their first appearance: frequent ones come first, and a
-/// model needs room for those alone.
+/// Numbers columns in order of first appearance: frequent ones come first, and a model needs memory
+/// only for those that occur.
 class Places {
   public:
     static constexpr std::int32_t nowhere = -1;
@@ -41,7 +41,7 @@ class Places {
         return place;
     }
 
-    /// Removes the columns that appeared last.
+    /// Remove the columns that appeared last.
     void shrink(std::size_t size) {
         for (; columns_.size() > size; columns_.pop_back())
             place_[static_cast<std::size_t>(columns_.back())] = nowhere;
@@ -51,8 +51,7 @@ class Places {
     std::vector<std::int32_t> place_, columns_;
 };
 
-/// Sorts numbers by all but their last bit, digit by digit where there are many; they are below
-/// 2^bits.
+/// Sort numbers below 2^bits by all bits except the last; many numbers are sorted by radix.
 inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& spare,
                       int bits) {
     constexpr std::size_t few = 48;
@@ -74,7 +73,7 @@ inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_
 struct Counted {
     std::vector<std::int32_t> features;
     std::vector<double> counts;
-    std::size_t known = 0;  ///< number of known features, which come first
+    std::size_t known = 0;  ///< number of known features, which are first
 };
 
 }  // namespace aggro::words

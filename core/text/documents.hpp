@@ -1,11 +1,11 @@
-// In how many documents each feature was seen: inverse document frequency that learns.
+// Document frequencies of features: online inverse document frequency.
 //
 // A document is counted first and then weighted by the counts so far:
 //
 //     idf(f) = 1 + ln((1 + documents) / (1 + documents with f))
 //
-// Counts of old documents are not reduced; each new one counts more than the last by 1 / (1 -
-// forgetting), and all counts are taken in units of the newest.
+// Instead of discounting old documents, each new one counts more than the last by 1 / (1 -
+// forgetting), and counts are divided by the weight of the newest.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace aggro::words {
 
-/// How rare or frequent a feature may be: a number of documents, or a share of them.
+/// A bound of the document frequency: a number or a share of the documents.
 struct Bound {
     double value;
     bool share;
@@ -29,7 +29,7 @@ class Documents {
         : keeps_(1.0 - forgetting), fewest_(fewest), most_(most) {}
 
     double total = 0.0, emphasis = 1.0;
-    std::vector<double> with;  ///< of each feature
+    std::vector<double> with;  ///< number of documents with each feature
 
     bool bounded() const { return fewest_.of(1e300) > 0 || most_.of(1.0) < 1.0 || !most_.share; }
 
@@ -37,7 +37,7 @@ class Documents {
         if (features > with.size()) with.resize(features, 0.0);
     }
 
-    /// Counts a document; the change can be undone.
+    /// Count a document; the change can be undone.
     void count(std::span<const std::int32_t> features) {
         if (total > 0 && keeps_ < 1.0) emphasis /= keeps_;
         total += emphasis;
@@ -49,13 +49,14 @@ class Documents {
         if (emphasis > 1e100) rescale();
     }
 
-    /// Number of documents with a feature; zero for an unknown one.
+    /// Return the number of documents with a feature; zero for an unknown one.
     double of(std::int32_t feature) const {
         const auto at = static_cast<std::size_t>(feature);
         return feature < 0 || at >= with.size() ? 0.0 : with[at] / emphasis;
     }
 
-    /// Whether a feature is neither too rare nor too frequent. One document is never too many.
+    /// Return whether a feature is neither too rare nor too frequent. One document is never too
+    /// many.
     bool keeps(double documents) const {
         const double all = total / emphasis;
         return documents >= fewest_.of(all) && documents <= std::max(most_.of(all), 1.0);
@@ -65,7 +66,7 @@ class Documents {
         return 1.0 + logarithm(1.0 + total / emphasis) - logarithm(1.0 + documents);
     }
 
-    /// Begins a transaction: until `keep`, the changes of `count` can be undone.
+    /// Begin a transaction: until `keep`, the changes of `count` can be undone.
     void begin() {
         remembers_ = true;
         before_.clear();
@@ -82,7 +83,7 @@ class Documents {
     }
 
   private:
-    /// Most counts are small integers.
+    /// Return the logarithm; those of small integers, which most counts are, come from a table.
     static double logarithm(double count) {
         static const std::vector<double> known = [] {
             std::vector<double> table(1 << 16);
@@ -110,7 +111,7 @@ class Documents {
     bool remembers_ = false;
     std::vector<std::pair<std::int32_t, double>> before_;
     std::pair<double, double> kept_{0.0, 1.0};
-    std::size_t size_ = 0;  // of the counts at `begin`
+    std::size_t size_ = 0;  // number of counts at `begin`
 };
 
 }  // namespace aggro::words

@@ -1,7 +1,7 @@
-// What characters are: letters, spaces, capitals; exactly as Python's str and re see them.
+// Classes of characters: letters, spaces, capitals, exactly as in Python's str and re.
 //
-// ASCII is defined here. Python passes the rest, once, when the first document needs it
-// (src/aggro/text/alphabet.py): so words are split as the running interpreter splits them.
+// ASCII is defined here. Python passes the rest once, when the first document needs it
+// (src/aggro/text/alphabet.py), so that words are split as by the running interpreter.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@ inline constexpr Character end_of_unicode = 0x110000, capital_sigma = 0x3A3, sma
 /// Properties of a character, as bits.
 enum Kind : std::uint8_t { word = 1, space = 2, capital = 4, cased = 8, ignorable = 16 };
 
-/// The same for ASCII, and its lower case.
+/// Properties and lower case of ASCII characters.
 struct Ascii {
     std::array<std::uint8_t, 128> kinds{}, lower{};
     constexpr Ascii() {
@@ -36,16 +36,18 @@ struct Ascii {
 };
 inline constexpr Ascii ascii;
 
-/// All of Unicode. A table of one byte each: documents are long, and there is one table.
+/// Properties of all Unicode characters, in a table of one byte each, since documents are long and
+/// there is only one table.
 class Letters {
   public:
     bool known() const { return !kinds_.empty(); }
     std::uint8_t kind(Character c) const { return kinds_[c]; }
 
-    /// The lower case of a character by itself; `dotted_capital_i` and `capital_sigma` need more.
+    /// Return the lower case of a single character; `dotted_capital_i` and `capital_sigma` need
+    /// their context.
     Character lower(Character c) const { return kinds_[c] & capital ? lower_[c] : c; }
 
-    /// `lower` may end where no capitals are left.
+    /// Set the properties; `lower` may end after the last capital.
     void set(std::vector<std::uint8_t> kinds, std::vector<Character> lower) {
         kinds_ = std::move(kinds);
         lower_ = std::move(lower);
@@ -73,7 +75,7 @@ inline bool is_ascii(std::string_view text) {
     return (high & 0x8080808080808080u) == 0;
 }
 
-/// The character at `at` of valid UTF-8 (surrogates allowed), which moves behind it.
+/// Return the character at `at` of valid UTF-8 (surrogates allowed) and advance `at`.
 inline Character decode(std::string_view text, std::size_t& at) {
     const auto byte = [&](std::size_t i) {
         return static_cast<Character>(static_cast<unsigned char>(text[i]));
@@ -94,7 +96,7 @@ inline Character decode(std::string_view text, std::size_t& at) {
     return c;
 }
 
-/// The character before `at`, which moves to its first byte.
+/// Return the character before `at` and move `at` to its first byte.
 inline Character decode_before(std::string_view text, std::size_t& at) {
     do --at;
     while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
@@ -102,7 +104,7 @@ inline Character decode_before(std::string_view text, std::size_t& at) {
     return decode(text, again);
 }
 
-/// Writes a character as UTF-8; returns how many bytes it has.
+/// Write a character as UTF-8; return its number of bytes.
 inline std::size_t write(char* to, Character c) {
     const auto put = [&](std::size_t i, Character byte) { to[i] = static_cast<char>(byte); };
     if (c < 0x80) return put(0, c), 1;
@@ -117,8 +119,8 @@ inline void append(std::string& out, Character c) {
     out.append(bytes, write(bytes, c));
 }
 
-/// Whether a capital sigma at `begin`, with its end at `end`, closes a word: a letter with case
-/// comes before it and none after it, not counting what case ignores (Unicode, Final_Sigma).
+/// Return whether a capital sigma from `begin` to `end` is at the end of a word: preceded and not
+/// followed by a cased letter, ignoring case-ignorable characters (Unicode, Final_Sigma).
 inline bool closes_word(std::string_view text, std::size_t begin, std::size_t end) {
     const Letters& all = letters();
     const auto skipped = [&](Character c) { return (all.kind(c) & ignorable) != 0; };
@@ -138,7 +140,7 @@ inline bool closes_word(std::string_view text, std::size_t begin, std::size_t en
     return before && !after;
 }
 
-/// Calls `use` for the character at `at`, in lower case if requested; moves behind it.
+/// Call `use` for the character at `at`, in lower case if requested; advance `at`.
 template <class Use>
 inline void use_character(std::string_view text, std::size_t& at, bool lowercase, Use&& use) {
     const std::size_t begin = at;

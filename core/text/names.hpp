@@ -1,4 +1,4 @@
-// The words behind hashed columns: the most used ones, as many as there is room for.
+// Names of hashed columns: the most frequent words, up to a limit.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -37,7 +37,7 @@ class Names {
         if (2 * entries_.size() > table_.size()) index(2 * table_.size());
     }
 
-    /// Removes the less frequent half if there are too many; of equals the later ones.
+    /// Remove the less frequent half if there are too many; of equal ones the later.
     void prune() {
         if (entries_.size() <= most_) return;
         std::vector<Entry> best = entries_;

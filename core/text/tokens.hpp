@@ -1,7 +1,7 @@
-// Documents to features as strings: words, n-grams of words, n-grams of characters.
+// Documents to features: words, n-grams of words, n-grams of characters.
 //
-// The meaning is that of scikit-learn's analyzers. A document is written into a buffer in which its
-// words stand with one space between them: then an n-gram is a piece of the buffer.
+// The definitions are those of scikit-learn's analyzers. The words of a document are written to a
+// buffer, separated by single spaces, so that an n-gram is a substring of the buffer.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ namespace aggro::words {
 
 enum class Analyzer : std::uint8_t { word, character, character_in_words };
 
-/// Words that are left out, found by their hash.
+/// Words to skip, in a hash table.
 class StopWords {
   public:
     StopWords() = default;
@@ -28,7 +28,7 @@ class StopWords {
         : words_(std::move(words)), table_(std::bit_ceil(4 * words_.size() + 1), nobody) {
         for (std::uint32_t i = 0; i < words_.size(); ++i) {
             const std::size_t size = words_[i].size();
-            words_[i].reserve(size + 8);  // it is hashed with room behind it
+            words_[i].reserve(size + 8);  // hashing reads beyond the end
             longest_ = std::max(longest_, size);
             std::size_t at = place(words_[i].data(), size);
             while (table_[at] != nobody) at = (at + 1) & (table_.size() - 1);
@@ -38,7 +38,7 @@ class StopWords {
 
     bool empty() const { return words_.empty(); }
 
-    /// Whether a word, which has room behind it, is one of them.
+    /// Return whether a word, with padding after it, is a stop word.
     bool contains(std::string_view word) const {
         if (word.size() > longest_) return false;
         std::size_t at = place(word.data(), word.size());
@@ -68,12 +68,12 @@ struct Analysis {
     StopWords stop_words;
 };
 
-/// A feature of a document: its hash, and where its text lies.
+/// A feature of a document: its hash, and the position of its text.
 struct Feature {
     std::uint32_t hash, begin, length;
 };
 
-/// The features of some documents: those of one length n after the other, document by document.
+/// The features of some documents, grouped by document and, within it, by n.
 struct Features {
     std::string text;
     std::vector<Feature> all;
@@ -100,7 +100,7 @@ class Reader {
 
     const Analysis& analysis() const { return a_; }
 
-    /// Adds the features of a document of valid UTF-8; `as_is` if it is in lower case already.
+    /// Add the features of a document of valid UTF-8; `as_is` if it is lower case already.
     void read(std::string_view text, bool as_is, Features& out) {
         const bool lowercase = a_.lowercase && !as_is;
         begins_.clear();
@@ -133,8 +133,8 @@ class Reader {
         return a_.split_at_spaces ? (kind & space) == 0 : (kind & word) != 0;
     }
 
-    /// Writes the words of ASCII text into the buffer. What is a letter is found for many
-    /// characters at once, and kept as bits: a word begins and ends where they change.
+    /// Write the words of ASCII text to the buffer. Characters are classified many at a time, as
+    /// bits; words start and end where the bits change.
     void cut_ascii(std::string_view text, bool lowercase, std::string& buffer) {
         const std::size_t size = text.size(), blocks = size / 64 + 1;
         small_.resize(blocks * 64 + chunk);
@@ -143,7 +143,7 @@ class Reader {
         std::size_t used = buffer.size(), begin = 0;
         buffer.resize(used + size + 2 * chunk);
         char* const to = buffer.data();
-        std::uint64_t before = 0;  // whether the character before the block is inside
+        std::uint64_t before = 0;  // whether the character before the block is in a word
         for (std::size_t block = 0; block < blocks; ++block) {
             const std::uint64_t bits = bits_of(inside_.data() + block * 64);
             for (std::uint64_t edges = bits ^ (bits << 1 | before); edges; edges &= edges - 1) {
@@ -162,7 +162,8 @@ class Reader {
         buffer.resize(used);
     }
 
-    /// Lower case and membership of each character; the compiler does many at a time.
+    /// Compute the lower case of each character and whether it is part of a word; vectorised by the
+    /// compiler.
     void mark(const unsigned char* text, std::size_t size, bool lowercase) {
         unsigned char *const small = small_.data(), *const inside = inside_.data();
         const auto within = [](unsigned char c, unsigned char first, unsigned char count) {
@@ -184,7 +185,7 @@ class Reader {
         }
     }
 
-    /// The lowest bits of 64 bytes.
+    /// Return the lowest bits of 64 bytes.
     static std::uint64_t bits_of(const unsigned char* bytes) {
         std::uint64_t bits = 0;
         for (unsigned i = 0; i < 8; ++i) {
@@ -196,12 +197,12 @@ class Reader {
         return bits;
     }
 
-    /// Writes the words of any text into the buffer.
+    /// Write the words of any text to the buffer.
     void cut(std::string_view text, bool lowercase, std::string& buffer) {
         const Letters& all = letters();
         const auto& table = lowercase ? lowered_ : plain_;
         std::size_t begin = buffer.size(), used = begin, length = 0;
-        buffer.resize(used + text.size() / 2 * 3 + padding);  // lower case may be longer, by a half
+        buffer.resize(used + text.size() / 2 * 3 + padding);  // lower case may be up to half longer
         char* const to = buffer.data();
         const auto take = [&](Character c) {
             if (belongs(c < 0x80 ? ascii.kinds[c] : all.kind(c))) {
@@ -226,7 +227,7 @@ class Reader {
         buffer.resize(begin);
     }
 
-    /// Stores a word that ends at `end`, followed by a space; returns the start of the next one.
+    /// Store a word that ends at `end`, followed by a space; return the start of the next one.
     std::size_t end_word(char* buffer, std::size_t begin, std::size_t end, std::size_t length) {
         if (length < a_.shortest) return begin;
         const std::string_view found(buffer + begin, end - begin);
@@ -250,8 +251,8 @@ class Reader {
 
     // -- characters -------------------------------------------------------------------------
 
-    /// Copies the text with several spaces as one; `begins_` are the starts of its characters, and
-    /// its end.
+    /// Copy the text with repeated spaces collapsed; `begins_` gets the starts of its characters,
+    /// and its end.
     void collapse_spaces(std::string_view text, bool lowercase, std::string& buffer) {
         std::size_t spaces = 0;
         const auto kind = [](Character c) { return c < 0x80 ? ascii.kinds[c] : letters().kind(c); };
@@ -269,7 +270,8 @@ class Reader {
         buffer.reserve(buffer.size() + padding);
     }
 
-    /// Copies the words, a blank before and after each; `padded_` are the places of both blanks.
+    /// Copy the words with a blank before and after each; `padded_` gets the positions of both
+    /// blanks.
     void pad_words(std::string_view text, bool lowercase, std::string& buffer) {
         padded_.clear();
         bool inside = false;
@@ -301,12 +303,13 @@ class Reader {
         buffer.reserve(buffer.size() + padding);
     }
 
-    /// All n-grams of the characters from `first` to before `last`.
+    /// Add all n-grams of the characters from `first` to before `last`.
     void grams(std::size_t first, std::size_t last, std::size_t n, Features& out) {
         for (std::size_t i = first; i + n <= last; ++i) add(begins_[i], begins_[i + n], out);
     }
 
-    /// A word shorter than n is one feature, once for all n (as scikit-learn counts it).
+    /// Add the n-grams of a padded word; a word shorter than n is one feature, once for all n (as
+    /// in scikit-learn).
     void padded_grams(std::size_t first, std::size_t last, std::size_t n, Features& out) {
         const std::size_t length = last + 1 - first;
         if (length > n) return grams(first, last + 1, n, out);
@@ -322,14 +325,14 @@ class Reader {
                 static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)};
     }
 
-    static constexpr std::size_t padding = 8;  ///< behind a text: it is read in words of four bytes
+    static constexpr std::size_t padding =
+        8;  ///< bytes after a text, which is read in words of four bytes
 
     Analysis a_;
-    static constexpr std::size_t chunk = 16;  ///< bytes that are copied at once
+    static constexpr std::size_t chunk = 16;  ///< bytes per copy
 
-    std::vector<unsigned char> small_, inside_;  ///< of the characters of a text
-    std::array<std::uint16_t, 128> plain_{},
-        lowered_{};  ///< 0 for characters that belong to no word
+    std::vector<unsigned char> small_, inside_;           ///< of the characters of a text
+    std::array<std::uint16_t, 128> plain_{}, lowered_{};  ///< 0 for characters outside words
     std::vector<std::size_t> begins_, ends_;
     std::vector<std::pair<std::size_t, std::size_t>> padded_;
 };

@@ -1,4 +1,4 @@
-// The walk over documents, compiled for the instructions of each machine.
+// Vectorisation of documents, compiled for several instruction sets.
 #include "text/vectoriser.hpp"
 
 namespace aggro::words {

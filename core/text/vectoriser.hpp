@@ -1,5 +1,5 @@
-// Documents to sparse rows. Each document is read once, whatever is made of it: rows of several
-// ranges of n-grams, by term frequency and by inverse document frequency.
+// Documents to sparse rows. One pass over a document makes rows of several ranges of n-grams, by
+// term frequency and by inverse document frequency.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -19,19 +19,19 @@ namespace aggro::words {
 
 enum class Norm : std::uint8_t { none, l1, l2 };
 
-/// What becomes of the counts of a document.
+/// Weighting of the counts of a document.
 struct Weighing {
     bool binary = false, sublinear = false;
     Norm norm = Norm::l2;
 };
 
-/// A document as bytes; `as_is` if it is in lower case already.
+/// A document as bytes; `as_is` if it is lower case already.
 struct Document {
     std::string_view text;
     bool as_is = false;
 };
 
-/// Rows of one range of n-grams: the features are the same for both kinds of values.
+/// Rows of one range of n-grams; both kinds of values share the features.
 template <class T>
 struct Rows {
     std::vector<std::int64_t> starts{0};
@@ -42,8 +42,8 @@ struct Rows {
 /// One range of n-grams and the state of its features.
 struct Range {
     std::size_t lowest, highest;
-    std::optional<Places> places = {};        ///< without: features are columns
-    std::optional<Documents> documents = {};  ///< without: nothing is counted
+    std::optional<Places> places = {};        ///< empty if features are columns
+    std::optional<Documents> documents = {};  ///< empty if documents are not counted
 };
 
 class Vectoriser {
@@ -60,8 +60,9 @@ class Vectoriser {
 
     const Columns& columns() const { return columns_; }
 
-    /// The rows of some documents, one `Rows` for each range. With `learn` the state advances by
-    /// each document before it is encoded. The result does not depend on the number of threads.
+    /// Return the rows of some documents, one `Rows` per range. With `learn`, the state is updated
+    /// with each document before the document is encoded. The result does not depend on the number
+    /// of threads.
     template <class T>
     void rows(const std::vector<Document>& documents, bool learn, std::size_t threads,
               std::vector<Rows<T>>& out) {
@@ -75,7 +76,7 @@ class Vectoriser {
             for (std::size_t d = documents.size() * i / parts;
                  d < documents.size() * (i + 1) / parts; ++d) {
                 space.reader.read(documents[d].text, documents[d].as_is, read[i]);
-                if (!stateless && parts > 1) continue;  // the state changes in order
+                if (!stateless && parts > 1) continue;  // the state must be updated in order
                 add_all(read[i], 0, learn, space, to);
                 if (!stateless) note(read[i]);
                 read[i].clear();
@@ -92,7 +93,7 @@ class Vectoriser {
         }
     }
 
-    /// The features of one document as text, each once, with its column and its sign.
+    /// Return the distinct features of one document as text, with their columns and signs.
     std::vector<std::pair<std::string, std::int64_t>> explain(const Document& document) const {
         Reader reader = reader_;
         Features found;
@@ -105,7 +106,7 @@ class Vectoriser {
         return out;
     }
 
-    /// What the next lesson changes can be taken back, until it is kept.
+    /// Begin a transaction: changes can be undone until `keep`.
     void begin() {
         sizes_.clear();
         for (Range& range : ranges) {
@@ -163,7 +164,7 @@ class Vectoriser {
             }
     }
 
-    /// Adds the rows of the document of a number to those of each range.
+    /// Add the rows of document `number` to those of each range.
     template <class T>
     void add_all(const Features& from, std::size_t number, bool learn, Workspace& space,
                  std::vector<Rows<T>>& out) {
@@ -180,7 +181,8 @@ class Vectoriser {
         }
     }
 
-    /// Features of a range in ascending order: columns, or positions followed by unknown features.
+    /// Count the features of a range in ascending order: columns, or positions followed by unknown
+    /// features.
     void count(const Feature* begin, const Feature* end, Range& range, bool learn,
                Workspace& space) {
         auto& keys = space.keys;
@@ -215,7 +217,7 @@ class Vectoriser {
         row.counts.resize(found);
     }
 
-    /// The place of a column; behind all places if it has none.
+    /// Return the position of a column; beyond all positions if it has none.
     std::uint64_t placed(std::uint32_t column, Places& places, bool learn) const {
         const std::int32_t place = learn ? places.place(column) : places.find(column);
         return place != Places::nowhere ? static_cast<std::uint64_t>(place)
@@ -265,7 +267,7 @@ class Vectoriser {
         row.known = known;
     }
 
-    /// Brings a row to unit length. What has no place in the model counts in it all the same.
+    /// Scale a row to unit length. Features without a position count in the length.
     template <class T>
     void add_values(const std::vector<double>& counts, std::size_t known,
                     std::vector<T>& out) const {

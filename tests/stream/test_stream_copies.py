@@ -122,7 +122,7 @@ def test_a_state_that_does_not_fit_together(name, values):
     assert everything(store.model_of(store.record_of(model))) == everything(model)
     record = store.record_of(model)
     record.attributes["waiting"][name] = values
-    with pytest.raises((ValueError, ModelFileError), match=r"does not fit together|out of range"):
+    with pytest.raises((ValueError, ModelFileError), match=r"is inconsistent|out of range"):
         store.model_of(record)
     record = store.record_of(model)
     record.attributes["names"] = ["a", "a"]

@@ -26,7 +26,7 @@ from aggro.io.sources import (
 )
 
 LABELS_INSPECTED = 20
-TOO_WIDE = "asks for more columns than the memory can hold a weight for"  # the message of the core
+TOO_WIDE = "needs more columns than there is memory for weights"  # the message of the core
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:

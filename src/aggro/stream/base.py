@@ -99,13 +99,13 @@ class StreamLearner(SelectingStream, RiverProtocol):
         targets = values_of(y, "y", len(X))
         weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
         with self._lock:
-            before = self._remember()
+            before = self._copy_state()
             i = 0
             try:
                 for i, x in enumerate(rows_of_frame(X)):
                     self.learn_one(x, targets[i], weights[i])
             except BaseException as error:
-                self._recall(before)
+                self._restore_state(before)
                 if type(error) in (TypeError, ValueError):
                     raise type(error)(f"row {i}: {error}") from None
                 raise

@@ -226,11 +226,11 @@ class RecordingStream(StreamLearner):
             margins, centre = ((change @ bounded(each)).tolist() for each in (margins, centre))
         return record.plus(record.places[y], float(w), margins, centre, wanted)
 
-    def _remember(self) -> Any:
-        return super()._remember(), copy.copy(self._recorded())
+    def _copy_state(self) -> Any:
+        return super()._copy_state(), copy.copy(self._recorded())
 
-    def _recall(self, before: Any) -> None:
-        super()._recall(before[0])
+    def _restore_state(self, before: Any) -> None:
+        super()._restore_state(before[0])
         self.__dict__.update(_record=before[1], _unrecorded=None)
 
     def _get_params(self) -> dict[str, Any]:
