@@ -1,6 +1,6 @@
-"""Passive-Aggressive online learning: every published variant, exact, in one learner.
+"""Passive-Aggressive online learning: classification, regression and text, exact and self-tuning.
 
-Public names are loaded when they are first used, so that ``import aggro`` stays cheap.
+Public names are loaded on first use, so ``import aggro`` is fast.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The compiled core, in the best version this machine can run.
+"""The compiled core, in the fastest version that this machine supports.
 
 ``AGGRO_LEVEL`` (``baseline``, ``avx2`` or ``avx512``; ``sanitized`` and ``tsan`` where they were
 built) overrides the choice.
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from aggro import _cpu
 
 _level = os.environ.get("AGGRO_LEVEL") or _cpu.best_level()
-for _each in (_level, "baseline"):  # a build from source has not every level
+for _each in (_level, "baseline"):  # builds from source have fewer levels
     if find_spec(f"aggro._core_{_each}"):
         break
 else:

@@ -1,11 +1,11 @@
-"""Files that are written whole or not at all; the only place that opens a file for writing.
+"""Atomic file replacement; the only module that opens files for writing.
 
-- A regular file, or a new one, is written beside its path and takes its place when all is on the
-  disk. It keeps the mode and the owner of the file it replaces; a link leads to it as before.
-- A pipe, a character device or what is open already, such as ``/dev/stdout``, is written into.
+- A regular or new file is written beside its path and renamed when complete. It keeps the mode and
+  the owner of the file that it replaces; links are followed.
+- A pipe, a character device or an open file, such as ``/dev/stdout``, is written directly.
 - Anything else, such as a folder, a socket or a disk, is rejected.
 
-Errors name the path that was given, never the unfinished file.
+Errors name the given path, not the temporary file.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pathlib import Path
 from typing import IO, Any
 
 OPEN_FILES = ("/proc/", "/dev/fd")
-MOST_LINKS = 40  # what Linux follows
+MOST_LINKS = 40  # limit of Linux
 PathLike = str | os.PathLike[str]
 
 
 @contextlib.contextmanager
 def replacing(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a path for writing; what was there stays until the new content is complete."""
+    """Open a path for writing; the old content stays until the new content is complete."""
     if check_writable(path):
         with io.BufferedWriter(_Raw(path, path)) as stream:
             yield stream
         return
-    target = Path(path).resolve()  # a link stays a link
+    target = Path(path).resolve()  # keep a link
     unfinished = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
     try:
         with io.BufferedWriter(_Raw(_create(unfinished, target, path), path)) as stream:
@@ -56,12 +56,12 @@ def replacing_text(path: PathLike) -> Iterator[IO[str]]:
             yield stream
             stream.flush()
         finally:
-            with contextlib.suppress(OSError):  # of a pipe that is broken, which was said already
+            with contextlib.suppress(OSError):  # of a broken pipe, which was reported already
                 stream.detach()
 
 
 def check_writable(path: PathLike) -> bool:
-    """Raise an OSError unless the path can be written; tell whether it is to be written into.
+    """Raise an OSError unless the path can be written; return whether it is written directly.
 
     Call this before long work.
     """
@@ -87,7 +87,7 @@ def check_writable(path: PathLike) -> bool:
 
 
 def _is_open_already(path: PathLike) -> bool:
-    """Tell whether a path names an open file, as /dev/stdout and /dev/fd/3 do."""
+    """Return whether a path is an open file, such as /dev/stdout or /dev/fd/3."""
     place = os.path.abspath(path)  # noqa: PTH100 -- links are followed one by one
     for _ in range(MOST_LINKS):
         folder = os.path.realpath(os.path.dirname(place))  # noqa: PTH120 -- a text, like place
@@ -104,7 +104,7 @@ def _refusal(code: int, why: str, path: PathLike) -> OSError:
 
 
 class _Raw(io.FileIO):
-    """An open file whose errors name the path that was given."""
+    """An open file whose errors name the given path."""
 
     def __init__(self, file: PathLike | int, path: PathLike) -> None:
         super().__init__(file, "a")
@@ -115,7 +115,7 @@ class _Raw(io.FileIO):
 
 
 def _named(path: PathLike, act: Any, *arguments: Any) -> Any:
-    """Do something to a file; an error names the path that was given."""
+    """Apply a function to a file; errors name the given path."""
     try:
         return act(*arguments)
     except OSError as error:
@@ -128,8 +128,8 @@ def _create(unfinished: Path, target: Path, path: PathLike) -> int:
     try:
         old = target.stat()
     except FileNotFoundError:
-        return int(_named(path, os.open, unfinished, flags, 0o666))  # the umask has its say
-    handle = int(_named(path, os.open, unfinished, flags, 0o600))  # secret until it has its mode
+        return int(_named(path, os.open, unfinished, flags, 0o666))  # masked by the umask
+    handle = int(_named(path, os.open, unfinished, flags, 0o600))  # private until its mode is set
     if os.name == "posix":
         _own(handle, old)
         os.fchmod(handle, old.st_mode & 0o777)
@@ -137,7 +137,7 @@ def _create(unfinished: Path, target: Path, path: PathLike) -> int:
 
 
 def _own(handle: int, old: os.stat_result) -> None:
-    """Give a file to the owner and the group of another, as far as that is allowed."""
+    """Set the owner and the group of a file to those of another, if permitted."""
     new = os.fstat(handle)
     for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
         if owner not in (-1, new.st_uid) or group not in (-1, new.st_gid):
@@ -146,7 +146,7 @@ def _own(handle: int, old: os.stat_result) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the new name last; only POSIX can, and only where the folder may be read."""
+    """Flush the folder, so that the new name survives a crash; only on POSIX and if readable."""
     if os.name != "posix":
         return
     with contextlib.suppress(PermissionError):

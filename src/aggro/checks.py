@@ -1,7 +1,7 @@
-"""Values that people give: what is valid, and what to say when one is not.
+"""Validation of parameter values.
 
-A kind (``Number``, ``Count``, ``Choice``, ``Flag``, ``Memory`` ...) says all about the values of a
-parameter: how one is checked, its types in a model file, and its words on the command line.
+A kind (``Number``, ``Count``, ``Choice``, ``Flag``, ``Memory`` ...) describes the values of a
+parameter: how to check one, its types in a model file, and its text on the command line.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def check_flag(name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """A real number; ``below`` excludes its bound, and ``says`` what is meant by it."""
+    """A real number; ``below`` excludes its bound, ``says`` describes the valid values."""
 
     above: float = 0.0
     strict: bool = True
     below: float | None = None
     says: str = ""
-    auto: bool = False  # or the word "auto"
+    auto: bool = False  # also valid: "auto"
 
     @property
     def types(self) -> tuple[type, ...]:

@@ -1,4 +1,4 @@
-"""The classes of a model: labels become numbers, new ones are admitted, scores become labels."""
+"""The classes of a model: encoding of labels, adding new classes, decoding of scores."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from aggro.labels import Array, check_same_kind, chosen, joined, places, shown, 
 from aggro.settings import Settings, Task, class_task
 
 
-@dataclass(slots=True)  # made in every call: a frozen one would take three times as long
+@dataclass(slots=True)  # created in every call; frozen dataclasses take three times as long
 class Classes:
-    """Sorted classes. They never change: admitting a class returns others."""
+    """Sorted classes; immutable."""
 
     labels: Array
-    given: bool = False  # all that may ever come were named: no other is admitted
+    given: bool = False  # the caller has given all classes: no others are valid
 
     @classmethod
     def named(cls, classes: Any) -> Classes:
-        """Return the classes that somebody named: all that may ever come."""
+        """Return the classes given by the caller: no others will be valid."""
         return cls(sorted_classes(classes), given=True)
 
     @classmethod
@@ -39,7 +39,7 @@ class Classes:
                 number = y.astype(np.int64)  # narrow types would overflow
                 if low != 0:
                     number -= low
-                present = np.bincount(number) > 0  # a table of all in between beats sorting
+                present = np.bincount(number) > 0  # a table of the range is faster than sorting
                 if not present.all():
                     number = (np.cumsum(present) - 1)[number]
                 return cls((np.flatnonzero(present) + low).astype(y.dtype)), number
@@ -51,7 +51,7 @@ class Classes:
 
     @property
     def task(self) -> Task:
-        """What it is to tell them apart."""
+        """The task of predicting them."""
         return class_task(len(self))
 
     # -- from labels to numbers --------------------------------------------------------------
@@ -77,28 +77,28 @@ class Classes:
     # -- more classes ------------------------------------------------------------------------
 
     def strange(self, y: Array) -> Array:
-        """Return the labels that are none of the classes."""
+        """Return the labels that are not among the classes."""
         return np.asarray(y[~places(y, self.labels)[1]])
 
     def admit(self, y: Array) -> Classes:
-        """Return these classes and those among y that are new; the same where all were named."""
+        """Return the classes with the new ones in y, unless the caller has given all classes."""
         return self if self.given else replace(self, labels=joined(self.labels, y))
 
     def among(self, others: Classes) -> Array:
-        """Return the place of each class among others, which hold them all."""
+        """Return the position of each class in ``others``, which contain them."""
         return places(self.labels, others.labels)[0]
 
     def moved(self, counts: Array, others: Classes) -> Array:
-        """Return what was counted of each class for others, which hold them all."""
+        """Return the counts of each class, for ``others``, which contain them."""
         new = np.zeros(len(others))
         new[self.among(others)] = counts
         return new
 
 
 def encode_known(labels: Array, y: Any, count: int) -> Array | None:
-    """Return the number of each label if y is ``count`` numbers that are classes; else None.
+    """Return the number of each label if y consists of ``count`` known integer classes, else None.
 
-    What is a class already needs no other check, and most batches of a stream hold no others.
+    Known classes need no other check, and most batches of a stream contain no others.
     """
     numbers = type(y) is np.ndarray and y.dtype.kind in "iubf" and labels.dtype.kind in "iubf"
     if not numbers or y.shape != (count,):
@@ -118,7 +118,7 @@ def predicted(labels: Array | None, scores: Array) -> Array:
 
 
 def in_order(labels: Iterable[Any]) -> list[Any]:
-    """Return labels of any type, each once: sorted, or as they come where they have no order.
+    """Return distinct labels of any type: sorted, or in their order if they are not comparable.
 
     >>> in_order(["b", "a", "b"]), in_order(["b", 1])
     (['a', 'b'], ['b', 1])
@@ -131,11 +131,11 @@ def in_order(labels: Iterable[Any]) -> list[Any]:
 
 
 def output_map(old: Settings, new: Settings, position: Array, classes: int) -> Array:
-    """Return the matrix that turns the outputs of some classes into those of more classes.
+    """Return the matrix that maps the outputs of some classes to those of more classes.
 
-    ``position[c]`` is the new index of the old class c. The one output f of a binary model becomes
-    the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins. If only one class is
-    known, f is the score of that class against all classes to come.
+    ``position[c]`` is the new index of the old class c. The single output f of a binary model
+    becomes the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins. If only one
+    class is known, f is the score of that class against all future classes.
     """
     if len(position) == 1:
         change = np.full((classes, 1), -1.0 if new.multiclass == "ovr" else -1.0 / classes)

@@ -1,9 +1,9 @@
-"""Packages that not everybody needs: what they are called, and which extra brings each."""
+"""Optional packages and the extras that install them."""
 
 from importlib import import_module
 from typing import Any
 
-PACKAGES = {  # module: the package that holds it, the extra that brings it
+PACKAGES = {  # module: package that provides it, extra that installs it
     "sklearn": ("scikit-learn", "sklearn"),
     "scipy": ("scipy", "files"),
     "pyarrow": ("pyarrow", "files"),
@@ -14,7 +14,7 @@ PACKAGES = {  # module: the package that holds it, the extra that brings it
 
 
 def lacking(module: str, purpose: str) -> ModuleNotFoundError:
-    """Return the error that says what is missing and how to get it.
+    """Return the error for a missing package, with the command that installs it.
 
     >>> str(lacking("sklearn.base", "aggro.sweep"))
     "aggro.sweep needs the package scikit-learn: pip install scikit-learn, or 'aggro[sklearn]'"
@@ -28,7 +28,7 @@ def lacking(module: str, purpose: str) -> ModuleNotFoundError:
 
 
 def optional(module: str, purpose: str) -> Any:
-    """Import a module of an optional package, or say how to get it."""
+    """Import a module of an optional package; raise with instructions if it is missing."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A transformer: numeric columns to features in which a linear model draws curved boundaries."""
+"""A transformer: non-linear features of numeric columns for linear models."""
 
 from __future__ import annotations
 
@@ -18,32 +18,31 @@ CELLS = 256  # hashed cells of a grid
 class FeatureMap(Estimator):
     """Standardised columns, random Fourier features and random binnings of numeric columns.
 
-    A linear model of these features has curved boundaries: near those of a Gaussian kernel with
-    ``fourier``, near those of a forest of random trees with ``bins``. Columns need no scaling, and
-    NaN stands for a missing value. Everything is computed row by row in one pass: rows of a stream
-    can be mapped as they come.
+    A linear model of these features has curved boundaries: ``fourier`` approximates a Gaussian
+    kernel, ``bins`` a forest of random trees. Columns need no scaling, and NaN is a missing value.
+    Features are computed row by row in one pass, so streams can be mapped, too.
 
-    Fourier features are of columns standardised by their running mean and deviation, and of their
-    running ranks. Binnings are grids over 2 to 4 random columns with cells of random width in
-    ranks; each row has one cell of each grid. Ranks come from a sample of 512 rows and are computed
-    after 1, 4, 16, 64, 256 ... rows.
+    Fourier features use columns standardised by their running mean and deviation, and their running
+    ranks. Binnings are grids over 2 to 4 random columns with cells of random width in ranks; each
+    row is in one cell of each grid. Ranks come from a sample of 512 rows and are recomputed after
+    1, 4, 16, 64, 256 ... rows.
 
     Parameters
     ----------
     fourier : int, default=256
         Number of Fourier features, rounded up to an even number; 0 for none.
     bins : int, default=128
-        Number of grids; 0 for none. Without grids the features are a dense array, else a CSR
-        matrix with 256 columns for each grid, one of which is not zero in a row.
+        Number of grids; 0 for none. With grids, the features are a CSR matrix with 256 columns per
+        grid, one of which is nonzero in a row; without, a dense array.
     random_state : int, RandomState or None, default=None
-        Draws directions and grids.
+        Seed of the random directions and grids.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array
-        Names of the columns, if the rows came in a data frame.
+        Names of the columns, if X was a data frame.
 
     Examples
     --------
@@ -64,7 +63,7 @@ class FeatureMap(Estimator):
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> FeatureMap:
-        """Learn where the values of the columns of X lie; forget what was learned before.
+        """Learn the distribution of the columns of X from scratch.
 
         Parameters
         ----------
@@ -79,7 +78,7 @@ class FeatureMap(Estimator):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> FeatureMap:
-        """Learn from more rows; their number in one call does not matter.
+        """Learn from more rows; the result does not depend on how rows are divided into calls.
 
         Parameters
         ----------
@@ -92,7 +91,7 @@ class FeatureMap(Estimator):
         return self
 
     def partial_fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn from each row and map it by what is known up to it, for a stream.
+        """Update with each row, then map it, for streams.
 
         Parameters
         ----------
@@ -134,7 +133,7 @@ class FeatureMap(Estimator):
         Parameters
         ----------
         input_features : sequence of str, default=None
-            Names of the columns, where the rows had none.
+            Names of the columns, if the rows had none.
         """
         check_fitted(self)
         names = getattr(self, "feature_names_in_", input_features)
@@ -161,7 +160,7 @@ class FeatureMap(Estimator):
         return [_matrix_of(arrays) for arrays in mapped]
 
     def _read(self, X: Any, *, first: bool) -> Any:
-        """Return X as the core reads it; its columns are those of the first call."""
+        """Return X in the format of the core; its columns must be those of the first call."""
         known = () if first else (self.n_features_in_, vars(self).get("feature_names_in_"))
         X, names = read_columns(type(self).__name__, X, *known)
         if first:
@@ -183,7 +182,7 @@ class FeatureMap(Estimator):
 
 
 def _matrix_of(arrays: tuple[Any, ...]) -> Any:
-    """Return the features that the core has written, as NumPy or SciPy has them."""
+    """Return features of the core as a NumPy or SciPy matrix."""
     if len(arrays) == 1:
         return arrays[0]
     from scipy.sparse import csr_matrix

@@ -1,4 +1,4 @@
-"""A learner on remembered examples, and the kernels that are computed outside the core."""
+"""The kernel learner, and kernels that are computed in Python."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from aggro.learner import Array, Progress, rows_of
 from aggro.settings import Settings, check_same_layout
 from aggro.transaction import Checkpoint, OwnedLock, Transaction
 
-SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
-ROWS_AT_ONCE = 64  # whose values are asked of a kernel from outside
+SPARSE_FROM = 512  # features; with fewer, sparse rows are stored as dense ones
+ROWS_AT_ONCE = 64  # per call of a Python kernel
 
 
 class Outside(NamedTuple):
-    """What predicts where the kernel is computed outside, all of the same moment.
+    """A consistent copy of the predictor, for kernels computed in Python.
 
-    It is replaced as a whole, so that other threads and signal handlers never see a half of it.
+    It is replaced atomically, so that other threads and signal handlers see a consistent state.
     """
 
-    rows: Any  # support vectors of a kernel that is a Python function
+    rows: Any  # support vectors, if the kernel is a Python function
     ids: Array
     coef: Array  # support vectors x outputs
 
 
 class KernelLearner:
-    """f = sum_i a_i k(x_i, .), learned by one variant.
+    """A kernel model f = sum_i a_i k(x_i, .), learned by one variant.
 
     ``outputs`` is the number of classes, labels or target columns; a binary task has two classes,
-    or one that is known.
+    or one known class.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class KernelLearner:
                     batch = self.settings.batch_size
                     self.model.learn(rows_of(X), *parts, order, batch, first, margins)
             except BaseException:
-                if self.examples == examples:  # else an interrupt: the learned rows keep their ids
+                if self.examples == examples:  # else: learned rows keep their ids
                     self.next_id = before
                 raise
 
@@ -110,7 +110,7 @@ class KernelLearner:
         return np.asarray(self._values(X, known) @ known.coef + constant)
 
     def configure(self, settings: Settings) -> None:
-        """Use other values of C, epsilon and loss from here on."""
+        """Change C, epsilon and loss for the next rows."""
         check_same_layout(self.settings, settings)
         self.settings = settings
         self.model.set_groups(groups_of(settings, self.classes))
@@ -133,11 +133,11 @@ class KernelLearner:
         return Progress(*self.model.history)
 
     def coef(self) -> Array:
-        """Return the coefficients that predict, outputs x support vectors."""
+        """Return the predicting coefficients, outputs x support vectors."""
         return np.asarray(self.model.coef().T)
 
     def intercept(self) -> Array:
-        """Return the intercepts: the constant of the kernel k + 1 gathers all coefficients."""
+        """Return the intercepts, sums of the coefficients (the kernel is k + 1)."""
         return np.asarray(self.coef().sum(axis=1) * bool(self.settings.fit_intercept))
 
     def support(self) -> Any:
@@ -153,11 +153,11 @@ class KernelLearner:
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Declare whether the next rows were learned before: their mistakes do not count."""
+        """Declare whether the next rows are known: their mistakes do not count."""
         self.model.freeze(frozen)
 
     def checkpoint(self, X: Any = None, **targets: Any) -> Checkpoint:
-        """Return what restores the learner, whatever it learns.
+        """Return a function that restores the learner.
 
         It copies the support vectors, which takes as long as predicting a few rows.
         """
@@ -170,7 +170,7 @@ class KernelLearner:
         return restore
 
     def clone(self) -> KernelLearner:
-        """Return a learner of the same settings and shape that has learned nothing."""
+        """Return an untrained learner with the same settings and shape."""
         shape = (self.features, self.classes, self.sparse)
         return KernelLearner(self.settings, self.choice, self.gamma, *shape)
 
@@ -187,7 +187,7 @@ class KernelLearner:
         return new
 
     def load_state(self, state: dict[str, Array], rows: Any = None) -> None:
-        """Put back the state of the model, and the support vectors that are kept outside."""
+        """Restore the state of the model, and the support vectors that are stored outside."""
         self.model.load_state(state)
         if self.choice.outside:
             self.outside = Outside(rows, *self.model.expansion())
@@ -216,7 +216,7 @@ class KernelLearner:
     ) -> None:
         """Learn block by block; an error or an interrupt undoes all blocks."""
         done = 0
-        with Transaction(self.checkpoint()):  # rows and coefficients belong together
+        with Transaction(self.checkpoint()):  # rows and coefficients must stay consistent
             for rows in self._blocks(X.shape[0], targets[2], order):
                 some = X[rows]
                 function = callable(self.choice.kernel)
@@ -234,7 +234,7 @@ class KernelLearner:
                 self.outside = self._after(some if function else None, ids)
 
     def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
-        """Cut the order into blocks of whole batches; rows of weight 0 take no place."""
+        """Divide the order into blocks of whole batches, not counting rows of weight 0."""
         order = np.arange(count) if order is None else order
         present = order if weights is None else order[weights[order] > 0]
         batch = self.settings.batch_size
@@ -251,7 +251,7 @@ class KernelLearner:
         return self._call(X, known.rows)
 
     def _call(self, X: Any, others: Any) -> Array:
-        """Return what the kernel function says of rows and other rows, if it makes sense."""
+        """Return the values of the kernel function, or raise if they are invalid."""
         values = self.choice.kernel(X, others)  # type: ignore[operator]  # a function here
         values = np.ascontiguousarray(getattr(values, "toarray", lambda: values)(), np.float64)
         if values.shape != (X.shape[0], others.shape[0]):
@@ -264,7 +264,7 @@ class KernelLearner:
         return values
 
     def _after(self, X: Any, ids: Array) -> Outside:
-        """Return the support vectors in the order in which the core holds them, X among them."""
+        """Return the support vectors, including X, in the order of the core."""
         old, (now, coef) = self.outside, self.model.expansion()
         if X is None or (old.rows is not None and np.array_equal(now, old.ids)):
             return Outside(old.rows, now, coef)

@@ -1,4 +1,4 @@
-"""What a kernel learner is made of: the kernel, its budget, and the groups of its outputs."""
+"""The options of a kernel learner: the kernel, its budget, and the groups of its outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STRATEGIES = ("simple", "nearest", "projection", "oldest")
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel and how many support vectors it may keep."""
+    """A kernel and its budget of support vectors."""
 
     kernel: str | Callable[..., Any] = "rbf"
     gamma: float | str = "scale"
@@ -29,7 +29,7 @@ class KernelChoice:
     budget_strategy: str = "simple"
 
     def check(self, batch_size: int) -> None:
-        """Raise a ValueError that says what is wrong, and what to do."""
+        """Raise a ValueError if an option is invalid."""
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
         if isinstance(self.gamma, str):
@@ -50,7 +50,7 @@ class KernelChoice:
 
     @property
     def outside(self) -> bool:
-        """Whether the values come from the caller, not from the core."""
+        """Whether the kernel is computed by the caller, not by the core."""
         return callable(self.kernel) or self.kernel == "precomputed"
 
     def gamma_for(self, X: Any) -> float:
@@ -68,9 +68,9 @@ class KernelChoice:
 
 
 def groups_of(s: Settings, outputs: int) -> list[Any]:
-    """Return the outputs as the core groups them: those that answer one question together.
+    """Return the groups of outputs of the core; a group is one optimisation problem.
 
-    Two classes are one output for the second of them, or for the only one that is known.
+    Two classes have one output: the score of the second, or of the only known one.
     """
     rule, margin = s.rule(), _core.Task.margin
     if s.task == "binary":
@@ -84,7 +84,7 @@ def groups_of(s: Settings, outputs: int) -> list[Any]:
 
 
 def vote_of(s: Settings) -> Any:
-    """Return what counts as a mistake: one output, the best of several, or any of them."""
+    """Return the definition of a mistake: of one output, of the best of several, or of any."""
     one_vs_rest = s.task == "multiclass" and s.multiclass == "ovr"
     votes = _core.Vote
     return votes.all if s.task == "multilabel" else votes.argmax if one_vs_rest else votes.each

@@ -1,4 +1,4 @@
-"""What labels may be: numbers, truth values or text, of one kind in all calls."""
+"""Validation of labels: numbers, booleans or text, of the same kind in all calls."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "True and False", "U": "text"}
 TYPES = {bool: "True and False", int: "numbers", float: "numbers", str: "text"}
-MISSING = ("NAType", "NaTType")  # of pandas, which need not be there
+MISSING = ("NAType", "NaTType")  # of pandas, which may not be installed
 
 
 def kind_of(labels: Array) -> str:
-    """Return what labels are: numbers, True and False, or text (also as objects).
+    """Return the kind of labels: numbers, True and False, or text (also as objects).
 
     >>> kind_of(np.array(["a", "b"], dtype=object)), kind_of(np.array([1.0]))
     ('text', 'numbers')
@@ -24,7 +24,7 @@ def kind_of(labels: Array) -> str:
 
 
 def plain_labels(y: Any, name: str = "y") -> Array:
-    """Return labels as an array of numbers, truth values or text; reject what is missing or mixed.
+    """Return labels as an array of numbers, booleans or text; reject missing and mixed ones.
 
     >>> plain_labels(np.array([2, 1], dtype=object))
     array([2, 1])
@@ -36,11 +36,11 @@ def plain_labels(y: Any, name: str = "y") -> Array:
             f"{name} has rows of different lengths; give one label for each row, or an indicator "
             "matrix for several."
         ) from None
-    if array.dtype.kind == "f":  # half and long precision have no place in a file
+    if array.dtype.kind == "f":  # model files have no half or long precision
         return array.astype(np.float64) if array.dtype.itemsize not in (4, 8) else array
     if array.dtype.kind in "iub" or (type(y) is np.ndarray and array.dtype.kind == "U"):
         return array
-    if array.dtype.kind in "UT":  # a list of text and numbers becomes text unseen
+    if array.dtype.kind in "UT":  # NumPy converts a list of text and numbers to text
         items = y if isinstance(y, (list, tuple)) and array.ndim == 1 else array.ravel().tolist()
         _kind_of_items(items, name, 1)
         return array if array.dtype.kind == "U" else np.array(items).reshape(array.shape)
@@ -59,7 +59,7 @@ def plain_labels(y: Any, name: str = "y") -> Array:
 
 
 def _kind_of_items(items: Sequence[Any], name: str, columns: int) -> str:
-    """Return the one kind of all labels; raise if one is missing, strange or unlike the others."""
+    """Return the kind of all labels; raise if one is missing, unsupported or of another kind."""
     kind = ""
     for place, item in enumerate(items):
         row = place // columns
@@ -101,7 +101,7 @@ def shown(classes: Array) -> str:
 
 
 def sorted_classes(classes: Any) -> Array:
-    """Return the classes that were given, each once."""
+    """Return the given classes, sorted and distinct."""
     labels = plain_labels(classes, "classes")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(f"classes={classes!r} holds NaN or infinity, which is no class.")
@@ -109,7 +109,7 @@ def sorted_classes(classes: Any) -> Array:
 
 
 def united(classes: Array, new: Array) -> Array:
-    """Return the sorted classes, old and new, in the type of the old ones where they fit it.
+    """Return the sorted classes, old and new, in the type of the old ones if possible.
 
     >>> united(np.array(["b", "d"]), np.array(["c"], dtype=object))
     array(['b', 'c', 'd'], dtype='<U1')
@@ -132,11 +132,11 @@ def united(classes: Array, new: Array) -> Array:
 
 
 def places(y: Array, classes: Array) -> tuple[Array, Array]:
-    """Return where each label would stand among the sorted classes, and whether it does."""
+    """Return the position of each label among the sorted classes, and whether it is one of them."""
     if y.dtype != classes.dtype:
         if (kind_of(y) == "text") != (kind_of(classes) == "text"):
             return np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
-        if {y.dtype.kind, classes.dtype.kind} == {"i", "u"}:  # as doubles they would lose digits
+        if {y.dtype.kind, classes.dtype.kind} == {"i", "u"}:  # doubles would lose digits
             y, classes = y.astype(object), classes.astype(object)
     index = classes.searchsorted(y)
     known = np.asarray(classes.take(index, mode="clip") == y, dtype=bool)
@@ -144,13 +144,13 @@ def places(y: Array, classes: Array) -> tuple[Array, Array]:
 
 
 def joined(classes: Array, y: Array) -> Array:
-    """Return the sorted classes, and the labels that are none of them yet."""
+    """Return the sorted union of the classes and the labels."""
     new = y[~places(y, classes)[1]]
     return united(classes, new) if len(new) else classes
 
 
 def chosen(scores: Array, classes: int) -> Array:
-    """Return the number of the class that each row of scores speaks for; even ones, the first.
+    """Return the number of the predicted class of each row of scores; ties go to the first.
 
     >>> chosen(np.array([[0.2], [-1.0]]), 2), chosen(np.array([[0.2]]), 1)  # one class is known
     (array([1, 0]), array([0]))

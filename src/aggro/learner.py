@@ -34,12 +34,12 @@ class Progress:
 
 
 class Learner:
-    """Linear models that learn side by side from the same rows; most often just one.
+    """Linear models that learn from the same rows; usually just one.
 
     ``outputs`` is the number of classes, labels or target columns. A binary task has two classes,
-    or one so far, which is learned against the class to come (see ``add_classes``). All settings
-    must agree in what determines the shape of a model (see ``same_shape``): one loop over a row
-    then serves all of them.
+    or one known class, which is learned as positive until the second appears (see ``add_classes``).
+    All settings must have the same layout (see ``check_same_layout``): one loop over a row then
+    serves all of them.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Learner:
         self.classes = outputs
         self.outputs = 1 if self.settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
-        self.representation = 0  # number of the representation of its rows in a model selection
+        self.representation = 0  # index of the representation of its rows in a model selection
         shape, own_sum = self._shape(features)
         make = _core.Model32 if self.dtype == np.float32 else _core.Model64
         self.model = make(shape, self._groups(), own_sum)
@@ -65,12 +65,12 @@ class Learner:
 
     @property
     def settings(self) -> Settings:
-        """The settings, or the first of them: all have the same shape."""
+        """The settings of the first model."""
         return self.all_settings[0]
 
     @property
     def models(self) -> int:
-        """How many models learn side by side."""
+        """Number of models."""
         return len(self.all_settings)
 
     # -- learning and predicting ------------------------------------------------------------
@@ -90,20 +90,20 @@ class Learner:
     ) -> None:
         """Learn rows in the given order, by class label or by target values.
 
-        A row that cannot be learned raises and leaves the learner as it was. With ``undo=False``
+        A row that cannot be learned raises and leaves the learner unchanged. With ``undo=False``
         the caller must discard the learner, or restore it, if this raises. Threads share the
-        outputs that do not depend on each other; the result does not depend on their number.
-        ``margins``, rows x 2 x outputs, is filled with the scores of each row, and of the
-        ``reference`` row, before it is learned; of several models, those of the best one.
+        independent outputs; the result does not depend on their number. ``margins``, rows x 2 x
+        outputs, is filled with the scores of each row and of the ``reference`` row before it is
+        learned; of several models, those of the best one.
         """
         batch = self.settings.batch_size
         parts = (rows, labels, values, weights, order, batch, undo, threads)
         self.model.learn(*parts, reference, margins)
 
     def checkpoint(self, rows: _core.Rows, **targets: Any) -> Checkpoint:
-        """Return what restores the learner after these rows, learned in any number of calls.
+        """Return a function that restores the learner after these rows, in any number of calls.
 
-        It keeps a copy of what these rows change.
+        It copies only what these rows change.
         """
         models: list[Any] = [self.model]
         before: Any = _core.begin_transaction(models, rows, **targets)
@@ -114,7 +114,7 @@ class Learner:
         return restore
 
     def checkpoint_of_all(self) -> Checkpoint:
-        """Return what restores the learner after any rows; it costs as much as a copy."""
+        """Return a function that restores the learner after any rows, from a full copy."""
         row = _core.Rows(np.ones((1, self.features), self.dtype))
         first, zeros = np.zeros(1, np.int64), np.zeros((1, max(self.classes, 1)))
         return self.checkpoint(row, labels=first, values=zeros)
@@ -128,14 +128,14 @@ class Learner:
         return slice(which * self.outputs, (which + 1) * self.outputs)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Declare whether the next rows were learned before.
+        """Declare whether the next rows have been learned before.
 
-        Their mistakes are not counted then, and the class means do not change.
+        If so, mistakes are not counted and the class means do not change.
         """
         self.model.freeze_means(frozen)
 
     def configure(self, settings: Settings | Sequence[Settings]) -> None:
-        """Use other values of C, epsilon, class_mean ... from here on."""
+        """Change C, epsilon, class_mean and similar settings for the next rows."""
         fresh = (settings,) if isinstance(settings, Settings) else tuple(settings)
         for old, new in zip(self.all_settings, fresh, strict=True):
             check_same_layout(old, new)
@@ -155,7 +155,7 @@ class Learner:
         return self.model.examples
 
     def coef(self, which: int = 0) -> Array:
-        """Return the weights that predict, outputs x features: in place where that is possible."""
+        """Return the predicting weights, outputs x features; a view if possible."""
         s = self.settings
         plain = (
             not s.average
@@ -166,14 +166,14 @@ class Learner:
         return np.asarray(weights.T[self._part(which)])
 
     def intercept(self, which: int = 0) -> Array:
-        """Return the intercepts that predict."""
+        """Return the predicting intercepts."""
         return self.model.bias().astype(self.dtype)[self._part(which)]
 
     def set_coef(self, coef: Array | None, intercept: Array | None) -> None:
-        """Predict with these weights, outputs x features, and intercepts; None: as they are.
+        """Set the predicting weights, outputs x features, and intercepts; None keeps them.
 
-        Learning goes on from there. What was made of earlier weights (average, queue, reservoir)
-        begins again; class means, metric and counters stay.
+        Learning continues from there. Average, queue and reservoir restart; class means, metric and
+        counters stay.
         """
         if self.settings.scale != "none":
             raise ValueError(
@@ -188,7 +188,7 @@ class Learner:
         self.model.set_weights(weights, bias)
 
     def _for_all(self, given: Array, dtype: npt.DTypeLike) -> Array:
-        """Return one table, or row, for the outputs of all models: side by side."""
+        """Return the given array repeated for the outputs of all models."""
         return np.ascontiguousarray(np.tile(np.asarray(given, dtype=dtype).T, self.models))
 
     @property
@@ -211,10 +211,10 @@ class Learner:
     def add_classes(
         self, settings: Settings | Sequence[Settings], position: Array, classes: int
     ) -> Learner:
-        """Return a learner of more classes that continues this one, which does not change.
+        """Return a learner with more classes that continues this one, which is not changed.
 
-        ``position[c]`` is the new index of the old class c. With one class so far, the second
-        makes the model, to the last bit, that knew both from the beginning. Further classes begin
+        ``position[c]`` is the new index of the old class c. If one class is known, the result is,
+        to the last bit, the model that knew both classes from the beginning. Further classes start
         with zero weights (see ``output_map``).
         """
         new = Learner(settings, self.features, classes, self.dtype)
@@ -229,11 +229,11 @@ class Learner:
         return self.model.state()
 
     def load_state(self, state: dict[str, Array]) -> None:
-        """Put back what ``state`` gave."""
+        """Restore what ``state`` returned."""
         self.model.load_state(state)
 
     def clone(self) -> Learner:
-        """Return a learner of the same settings and shape that has learned nothing."""
+        """Return an untrained learner with the same settings and shape."""
         return Learner(self.all_settings, self.features, self.classes, self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class Learner:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
         copy = Learner.__new__(Learner)
-        copy.__setstate__(self.__getstate__())  # whose arrays are copies already
+        copy.__setstate__(self.__getstate__())  # its arrays are copies
         return copy
 
     # -- settings of the core --------------------------------------------------
@@ -294,7 +294,7 @@ class Learner:
         }
         margin = _core.Task.margin
         if s.task == "binary":
-            last = self.classes - 1  # the second class, or the only one that is known
+            last = self.classes - 1  # the second class, or the only known one
             return [_core.Group(first=first, count=1, task=margin, positive=last, **common)]
         if classes_compete(s):
             task = getattr(_core.Task, s.multiclass)

@@ -1,7 +1,7 @@
-"""The reference row: the mean of some recent rows, whose score shows a shift of all scores.
+"""The reference row: the mean of some recent rows, whose score measures a shift of all scores.
 
-Which rows are sampled, and when their mean is computed again, depends on their number in the stream
-alone, and not on how the stream is divided into calls. Estimators store rows, streams store dicts.
+Which rows are sampled, and when their mean is recomputed, depends only on their position in the
+stream, not on how the stream is divided into calls. Estimators store rows, streams store dicts.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from aggro import _core
 
 Array = npt.NDArray[Any]
 
-RECENT = 128  # most samples in the mean
+RECENT = 128  # maximum number of samples in the mean
 FEWEST = 16  # samples that are used even if they have more than FEATURES features
-FEATURES = 1024  # most features of the mean, since each of them costs time
-EVERY = 8  # one of n examples is a sample, once there are RECENT samples
-LONGEST = 1024  # most examples until the mean is computed again
-ENTRIES_AT_ONCE = 1 << 20  # entries of dense rows that are processed at once
+FEATURES = 1024  # maximum number of features of the mean, to limit its cost
+EVERY = 8  # after RECENT samples, one of EVERY examples is a sample
+LONGEST = 1024  # maximum number of examples between updates of the mean
+ENTRIES_AT_ONCE = 1 << 20  # entries of dense rows per block
 
 
 def is_sample(number: Any) -> Any:
-    """Return True for the numbers of samples, counted from zero."""
+    """Return whether the example with this number (from zero) is a sample."""
     return (number < RECENT) | (number % EVERY == 0)
 
 
@@ -46,7 +46,7 @@ def next_change(met: int, batch: int) -> int:
 
 
 def kept(samples: Iterable[Iterable[Any]]) -> int:
-    """Return how many samples the mean has, by the features of each, the last one first."""
+    """Return the number of samples in the mean, given the features of each, the last one first."""
     features: set[Any] = set()
     count = 0
     for sample in samples:
@@ -68,37 +68,37 @@ class ReferenceRow:
 
     @staticmethod
     def of(row: Array, met: int = 0) -> ReferenceRow:
-        """Return a reference row that is this row, as the mean of ``met`` examples."""
+        """Return a reference row equal to this row, as the mean of ``met`` examples."""
         (one,) = _rows(row.reshape(1, -1), np.zeros(1, np.int64))
         return ReferenceRow(met, *one, (one,) if met else ())
 
     def after(self, X: Any, rows: Array, batch: int) -> ReferenceRow:
         """Return the reference row after these rows of X."""
-        changed = 0  # rows before the last new mean
+        changed = 0  # rows before the last update of the mean
         while (next_one := changed + next_change(self.met + changed, batch)) <= len(rows):
             changed = next_one
         new = self._met(X, rows[:changed])._renewed() if changed else self
         return new._met(X, rows[changed:])
 
     def _met(self, X: Any, rows: Array) -> ReferenceRow:
-        """Return it with the samples of these rows and the same mean."""
+        """Return the reference row with the samples of these rows and the same mean."""
         numbers = np.arange(self.met, self.met + len(rows))
         taken = _rows(X, rows[is_sample(numbers)][-RECENT:])
         return replace(self, met=self.met + len(rows), samples=(*self.samples, *taken)[-RECENT:])
 
     def _renewed(self) -> ReferenceRow:
-        """Return it with the mean of its samples."""
+        """Return the reference row with the mean of its samples."""
         samples = self.samples
         values, indices = (np.concatenate(part) for part in zip(*samples, strict=True))
         highest = int(indices.max(initial=0))
-        if min(highest + 1, len(indices)) > FEATURES:  # else there cannot be too many features
+        if min(highest + 1, len(indices)) > FEATURES:  # otherwise there cannot be too many features
             samples = samples[-kept(part.tolist() for _, part in reversed(samples)) :]
             first = len(indices) - sum(len(part) for _, part in samples)
             values, indices = values[first:], indices[first:]
         if highest < 16 * len(indices):
             features = np.flatnonzero(np.bincount(indices))
             sums = np.bincount(indices, values)[features]
-        else:  # few features of many
+        else:  # few of many features
             features, places = np.unique(indices, return_inverse=True)
             sums = np.bincount(places, values, minlength=len(features))
         return replace(self, mean=sums / len(samples), features=features)
@@ -108,7 +108,7 @@ class ReferenceRow:
         return [self.features, *(indices for _, indices in self.samples)]
 
     def rows(self, features: int) -> _core.Rows:
-        """Return the mean as one row for a model of so many features."""
+        """Return the mean as one row for a model with this number of features."""
         return _core.Rows(self.mean, self.features, np.array([0, len(self.mean)]), features)
 
 

@@ -27,7 +27,7 @@ Task = Literal["binary", "multiclass", "multilabel", "regression"]
 
 @dataclass(frozen=True)
 class Metric:
-    """What is known of a metric outside the core.
+    """Properties of a metric outside the core.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ Part = Callable[["Settings"], Any]
 
 @dataclass(frozen=True)
 class Axis:
-    """What is known of a setting besides its default.
+    """Properties of a setting besides its default.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def classes_compete(s: Settings) -> bool:
 
 @dataclass(frozen=True)
 class Settings:
-    """One value for every axis: all that the core needs to know about a variant.
+    """One value for every axis: a complete description of a variant.
 
     The fields are the table of all axes. Parameter checks, command-line options, stream learners,
     sweeps, model files and tests iterate over it.
@@ -147,7 +147,7 @@ class Settings:
         1.0,
         Number(auto=True),
         "cost of a violated margin, or 'auto'",
-        layout=lambda s: s.C == "auto",  # a selection, or one model
+        layout=lambda s: s.C == "auto",  # a selection or a single model
         selectable=True,
     )
     epsilon: float = _axis(0.0, Number(strict=False), "half the width of the tube (regression)")
@@ -288,7 +288,7 @@ def memory_of(s: Settings) -> float:
 
 
 def memory_limit(memory: Any) -> int:
-    """Return how many bytes a model selection may take.
+    """Return the maximum size of a model selection in bytes.
 
     By default that is a gibibyte, or a quarter of the machine's memory if that is less.
     """
@@ -469,7 +469,7 @@ def are_compatible(s: Settings) -> bool:
 
 
 def check_settings(s: Settings, losses: Iterable[str]) -> None:
-    """Raise a ValueError that says what is wrong with the settings, and what to do."""
+    """Raise a ValueError if settings are invalid or incompatible."""
     check_choice("loss", s.loss, losses)
     for name, axis in AXES.items():
         if name != "loss":

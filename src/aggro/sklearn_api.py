@@ -131,7 +131,7 @@ class Estimator:
 
 
 def _request_method(method: str, names: list[str]) -> Callable[..., Any]:
-    """Return ``set_<method>_request``, which says what metadata the method wants."""
+    """Return ``set_<method>_request``, which declares the metadata of a method."""
 
     def request(self: Any, **requests: bool | str | None) -> Any:
         from sklearn import get_config
@@ -170,7 +170,7 @@ def _request_method(method: str, names: list[str]) -> Callable[..., Any]:
 
 
 def store_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
-    """Store the arguments of a constructor as they were given."""
+    """Store the arguments of a constructor unchanged."""
     for name, value in arguments.items():
         if name not in ("self", "__class__"):
             setattr(estimator, name, value)
@@ -203,15 +203,15 @@ def available_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]],
 
 
 class NotFittedError(ValueError, AttributeError):
-    """Raised by a model that has not learned yet, where scikit-learn is not in use."""
+    """Raised by an untrained model, if scikit-learn is not loaded."""
 
 
 class ConvergenceWarning(UserWarning):
-    """The passes have ended before convergence."""
+    """Warning that ``fit`` ended before convergence."""
 
 
 class DataConversionWarning(UserWarning):
-    """Input was converted to the shape that is expected."""
+    """Warning that input was converted to the expected shape."""
 
 
 def exception(name: str) -> Any:
@@ -243,7 +243,7 @@ def check_random_state(seed: Any) -> Any:
 
 
 def check_seed(seed: Any) -> None:
-    """Raise ``ValueError`` unless it stands for a generator of random numbers."""
+    """Raise ``ValueError`` unless ``seed`` is a valid ``random_state``."""
     generators = seed is None or seed is np.random or isinstance(seed, np.random.RandomState)
     if not (generators or _is_whole(seed)):
         raise ValueError(
@@ -259,7 +259,8 @@ def _is_whole(seed: Any) -> bool:
 def random_seeds(seed: Any) -> Iterator[int]:
     """Yield the numbers that ``check_random_state(seed)`` draws below 2**31 - 1.
 
-    Making a generator takes longer than learning some hundred rows: those of a seed are cached.
+    Numbers of a seed are cached, since making a generator takes longer than learning some hundred
+    rows.
     """
     if _is_whole(seed):
         yield from _first_seeds(int(seed))
@@ -275,7 +276,7 @@ def draw_seed(seed: Any) -> int:
     return next(random_seeds(seed))
 
 
-CACHED_SEEDS = 64  # that are cached for a random_state: more than most calls of fit draw
+CACHED_SEEDS = 64  # cached per random_state: more than most calls of fit draw
 
 
 @functools.lru_cache(maxsize=64)

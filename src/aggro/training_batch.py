@@ -23,11 +23,11 @@ class TrainingBatch:
     Parameters
     ----------
     X : array or CSR matrix
-        Rows as the core reads them.
+        Rows in the format of the core.
     parts : dict
         ``labels`` (numbers of classes) or ``values`` (a column per output), and ``weights``.
     threads : int
-        How many threads share the work, where it can be shared.
+        Maximum number of threads.
     """
 
     X: Any
@@ -46,7 +46,7 @@ class TrainingBatch:
 
     @cached_property
     def known_rows(self) -> _core.Rows:
-        """The same rows, inspected once: later passes need not check the order of their entries."""
+        """The same rows with checked indices, so that later passes need not check them."""
         self.rows.inspect()
         return self.rows
 
@@ -75,10 +75,10 @@ class TrainingBatch:
         undo: bool = False,
         **record: Any,
     ) -> None:
-        """Let a learner learn the rows in an order.
+        """Train a learner on the rows in an order.
 
-        ``again`` says that it learned them in an earlier pass. Without ``undo``, the caller must
-        discard or restore a linear learner if this raises.
+        ``again``: the learner has learned them in an earlier pass. Without ``undo``, the caller
+        must discard or restore a linear learner if this raises.
         """
         if isinstance(learner, KernelLearner):
             learner.learn_rows(self.X, self.parts, order, again, **record)
@@ -106,9 +106,9 @@ class TrainingBatch:
         return margins
 
     def checkpoint(self, learner: Any) -> Checkpoint:
-        """Return what restores a learner after it has learned the rows, any number of times.
+        """Return a function that restores a learner after any number of passes over the rows.
 
-        It keeps a copy of what these rows change.
+        It copies only what these rows change.
         """
         rows = self.X if isinstance(learner, KernelLearner) else self.rows
         restore: Checkpoint = learner.checkpoint(rows, **self.parts)
@@ -116,7 +116,7 @@ class TrainingBatch:
 
 
 def as_numbers(values: Any, name: str) -> Array:
-    """Return values as doubles; raise with their name if they are none."""
+    """Return values as doubles; raise if they are not numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -124,7 +124,7 @@ def as_numbers(values: Any, name: str) -> Array:
 
 
 def read_weights(sample_weight: Any, count: int, each: str = "row") -> Array | None:
-    """Return one weight for each row (or text); one number counts for all, None means none."""
+    """Return one weight per row (or text); a single number applies to all, None means none."""
     if sample_weight is None:
         return None
     weights = as_numbers(sample_weight, "sample_weight")

@@ -1,9 +1,9 @@
-"""All or nothing: one writer at a time, and what undoes a call that fails.
+"""Transactions: one writer at a time, and rollback of a failing call.
 
-An object that can be changed by several steps offers a *checkpoint*: a function without arguments
-that puts back what these steps change. A ``Transaction`` runs the checkpoints of all objects that
-a block changes if the block raises. Checkpoints keep as much as the call may change, never a copy
-of a whole model, so that a call costs what its rows cost.
+A mutable object offers a *checkpoint*: a function without arguments that restores what the
+following steps change. A ``Transaction`` calls the checkpoints of all objects that a block changes
+if the block raises. Checkpoints copy as much as the call may change, never an entire model, so that
+the cost of a call depends on its rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-Checkpoint = Callable[[], None]  # restores what it was made of; may be called more than once
+Checkpoint = Callable[[], None]  # restores an object; may be called more than once
 
 
 class Transaction:
@@ -25,10 +25,10 @@ class Transaction:
     Parameters
     ----------
     *checkpoints : functions without arguments
-        What restores each of the objects that the block changes. They run in reverse order.
+        They restore the objects that the block changes, in reverse order.
     interrupts : bool, default=True
-        Whether the block is also undone by what is no ``Exception``, such as ``KeyboardInterrupt``.
-        With False, an interrupt keeps what was learned before it.
+        Whether other exceptions than ``Exception``, such as ``KeyboardInterrupt``, undo the block
+        as well. With False, an interrupt keeps what was learned before it.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Transaction:
         self._checkpoints, self._interrupts = checkpoints, interrupts
 
     def add(self, checkpoint: Checkpoint) -> None:
-        """Undo one more object, which the block changes from here on."""
+        """Add a checkpoint of another object, which the block changes from here on."""
         self._checkpoints = (*self._checkpoints, checkpoint)
 
     def __enter__(self) -> Transaction:
@@ -64,7 +64,7 @@ class Transaction:
 
 
 def checkpoint_of(owner: Any) -> Checkpoint:
-    """Return what restores the attributes of an object; the objects they name are not copied."""
+    """Return a function that restores the attributes of an object; their values are not copied."""
     before = dict(vars(owner))
 
     def restore() -> None:
@@ -76,10 +76,10 @@ def checkpoint_of(owner: Any) -> Checkpoint:
 
 
 class OwnedLock:
-    """A lock that its owner cannot take twice: a signal handler must not learn during learning.
+    """A lock that raises if its owner takes it again, as in a signal handler.
 
-    ``with lock.take(): ...`` enters and leaves a lock of the interpreter itself, so that no signal
-    can come between taking the lock and the block that it guards.
+    ``with lock.take(): ...`` uses a built-in lock, so that no signal can come between taking the
+    lock and the block that it guards.
     """
 
     def __init__(self) -> None:

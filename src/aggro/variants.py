@@ -8,7 +8,7 @@ from typing import Any
 from aggro.checks import near
 from aggro.settings import AXES, CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 
-# -- the settings of each estimator; its constructor repeats the names, and a test compares them ---
+# -- the settings of each estimator; a test compares them with the constructors ---
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ KERNEL = "KernelPassiveAggressiveClassifier"
 
 @dataclass(frozen=True)
 class Variant:
-    """A published variant: the estimator and keywords that make it, its paper and equation."""
+    """A published variant: estimator, keywords, paper and equation."""
 
     name: str
     estimator: str
@@ -157,7 +157,7 @@ class Variant:
     rule: str
 
     def __post_init__(self) -> None:
-        """A published rule predicts with its last weights, whatever an estimator's default is."""
+        """Set ``average=False``: published rules predict with the last weights."""
         if "average" in ESTIMATORS[self.estimator].defaults:
             self.params.setdefault("average", False)
 
@@ -175,7 +175,7 @@ def _three(
     rules: tuple[str, str, str],
     **params: Any,
 ) -> list[Variant]:
-    """Return the hard, the linear and the squared slack of one idea."""
+    """Return the variants of one idea with hard, linear and squared slack."""
     losses = ("hard", "epsilon_insensitive", "squared_epsilon_insensitive")
     if estimator != REGRESSOR:
         losses = ("hard", "hinge", "squared_hinge")
@@ -318,7 +318,7 @@ def catalogue() -> list[Variant]:
     return list(ROWS)
 
 
-# The default variant, by whether it is a regression: of one model, and of a model selection.
+# The default variant for classification and regression: a single model, or a model selection.
 PLAIN = {False: "SPA-I", True: "PAR-I"}
 SELECTED = {False: "SPA-II", True: "PAR-I"}
 
@@ -357,7 +357,7 @@ def find(name: str) -> Variant:
 
 
 def _mixes_families(key: str, row: Variant) -> bool:
-    """Tell whether a name has the M of one family where the row has the m of the other."""
+    """Return whether a name and a row differ in m and M (PAm, PAM)."""
     return key[:2] == "PA" and key[2:3] in ("m", "M") and key[2:3] != row.name[2:3]
 
 

@@ -15,12 +15,12 @@ from aggro.settings import Settings
 Array = npt.NDArray[Any]
 
 RING = 5000  # the most recent margins, to which the map is fitted
-CELLS = 2**20  # scores that are kept: fewer margins if there are many classes
-LATE = 512  # most margins that are recorded before the map is fitted again
+CELLS = 2**20  # maximum number of stored scores, which limits the margins of many classes
+LATE = 512  # maximum number of new margins before the map is refitted
 
 
 def capacity(outputs: int) -> int:
-    """Return how many margins the map is fitted to, for this many outputs.
+    """Return the number of margins to fit the map to, for this number of outputs.
 
     >>> capacity(1), capacity(1000)
     (5000, 1048)
@@ -29,10 +29,10 @@ def capacity(outputs: int) -> int:
 
 
 def fitted_up_to(count: int) -> int:
-    """Return to how many of the recorded margins the map is fitted.
+    """Return the number of recorded margins to fit the map to.
 
-    To all of a few, then to all but a sixteenth at most. This depends on their number alone, so
-    that predictions do not depend on when probabilities are requested.
+    All of the first margins, later at least fifteen sixteenths. This depends only on their number,
+    so that predictions do not depend on when probabilities are requested.
 
     >>> [fitted_up_to(count) for count in (5, 31, 33, 1000, 9999)]
     [5, 31, 32, 992, 9728]
@@ -82,7 +82,7 @@ class Calibrator:
 
     @property
     def most(self) -> int:
-        """Largest number of margins that are kept."""
+        """Maximum number of stored margins."""
         return capacity(self.scores.shape[1]) + LATE
 
     def update(self, margins: Array, outcomes: Array, weights: Array | None = None) -> Calibrator:
@@ -92,7 +92,7 @@ class Calibrator:
         ----------
         margins : array of shape (n_recorded, 2, n_outputs)
             Scores of the last examples, and of the reference row, before each was learned. Earlier
-            examples have none: nothing was learned yet, or there are too many to be kept.
+            examples have none: the model was untrained, or there are too many.
         outcomes : array of shape (n_examples,) or (n_examples, n_labels)
             Numbers of their classes, or rows of zeros and ones.
         weights : array of shape (n_examples,), optional
@@ -133,7 +133,7 @@ class Calibrator:
         return labels.astype(np.int32).reshape(len(labels), len(self.changes))
 
     def scaled(self, factor: float) -> Calibrator:
-        """Return the calibrator of a model whose scores are larger by a factor."""
+        """Return the calibrator for scores multiplied by a factor."""
         margins = (bounded(each * np.float64(factor)) for each in (self.scores, self.centres))
         scores, centres = (each.astype(np.float32) for each in margins)
         return replace(self, scores=scores, centres=centres, parameters=None)
@@ -173,7 +173,7 @@ class Calibrator:
     def _fit(self, late: int) -> Array:
         """Return the parameters of each question, fitted to all but the last ``late`` margins.
 
-        The first quarter of all examples is left out: early margins are unlike the present ones.
+        The first quarter of all examples is left out: early margins differ from current ones.
         """
         count = len(self.weights) - late
         oldest = self.seen - len(self.weights)

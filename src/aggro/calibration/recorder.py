@@ -17,8 +17,8 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.training_batch import TrainingBatch
 
-UNSEEN = 5  # every n-th row is held out until the last pass of a clone that makes several passes
-FEW = 1000  # margins below which there are several clones
+UNSEEN = 5  # a clone learns every n-th row only in its last pass
+FEW = 1000  # below this number of margins, several clones are used
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Recorder:
 
     @staticmethod
     def empty(classes: int, multilabel: bool, features: int | None, seen: int = 0) -> Recorder:
-        """Return a recorder without margins of a model that has learned some examples."""
+        """Return a recorder without margins, for a model with any number of learned examples."""
         typical = None if features is None else ReferenceRow.of(np.zeros(features))
         return Recorder(Calibrator.empty(classes, multilabel, seen), typical)
 
@@ -123,7 +123,7 @@ class Recorder:
             cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
         cuts = [0, *cuts[max(1, bisect.bisect_right(cuts, unrecorded) - 1) :]]
         pieces = [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
-        return pieces or [slice(0, 0)]  # a call without rows is validated as well
+        return pieces or [slice(0, 0)]  # validates calls without rows, too
 
     # -- several passes ----------------------------------------------------------------------
 
@@ -155,13 +155,13 @@ class Recorder:
         return record._of(learner)
 
     def _of(self, learner: Any) -> Recorder:
-        """Return the recorder of a best candidate alone as that of the whole selection."""
+        """Return the recorder of the best candidate as that of the selection."""
         if not isinstance(learner, ModelSelection):
             return self
         return replace(self, calibrator=self.calibrator.scaled(1.0 / learner.best_unit))
 
     def _with_mean(self, batch: TrainingBatch) -> Recorder:
-        """Use the mean of all rows as the reference row; of many features it has the largest."""
+        """Use the mean of all rows as the reference row, with its largest features."""
         if self.typical is None:
             return self
         rows = batch.X if batch.weights is None else batch.X[batch.counted()]

@@ -1,4 +1,4 @@
-"""Data sets by name: from your own folder, the cache, or their public address.
+"""Data sets by name, from a local folder, the cache, or their public address.
 
 >>> from aggro import datasets
 >>> "a9a" in datasets.names()
@@ -6,9 +6,9 @@ True
 >>> datasets.describe("electricity").order
 'time'
 
-``load(name)`` searches the folder that the environment variable ``AGGRO_DATA`` names, then in the
-user's cache, and downloads last. Every file is checked by its sha256. One row of ``sets.tsv`` per
-file is all that a further set needs.
+``load(name)`` searches the folder in the environment variable ``AGGRO_DATA``, then the user's
+cache, and downloads last. Every file is checked by its sha256. A new set needs one row per file in
+``sets.tsv``.
 """
 
 from aggro.datasets.fetch import DataError, cache_folder

@@ -1,4 +1,4 @@
-"""Where a file comes from: the folder of AGGRO_DATA, the cache, its public address."""
+"""Finding and downloading files: the folder of AGGRO_DATA, the cache, the public address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BROKEN = (OSError, EOFError, ValueError, KeyError, lzma.LZMAError, zipfile.BadZi
 
 
 class DataError(OSError):
-    """A data set cannot be had: not found, no network, or not the file it should be.
+    """Raised if a data set is unavailable: not found, no network, or a wrong file.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 
 
 def find(source: Source) -> Path:
-    """Return the path of a file, downloading it into the cache when it is nowhere else."""
+    """Return the path of a file, downloading it to the cache if necessary."""
     own = os.environ.get("AGGRO_DATA")
     for folder in ([Path(own)] if own else []) + [cache_folder()]:
         for path in (folder / source.file, folder / Path(source.file).name):
@@ -60,7 +60,7 @@ def find(source: Source) -> Path:
 
 
 def check(path: Path, source: Source) -> Path:
-    """Return the path when the file is what the table says; its packing may differ."""
+    """Return the path if the file has the checksum of the table; its compression may differ."""
     packed = path.read_bytes()
     if hashlib.sha256(packed).hexdigest() == source.sha256:
         return path
@@ -129,7 +129,7 @@ def _pack_as(target: Path, contents: bytes) -> bytes:
 
 
 def _keep(packed: bytes, target: Path) -> None:
-    """Write all or nothing, also when several processes fetch the same file."""
+    """Write atomically, since several processes may download the same file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
     with os.fdopen(handle, "wb") as part:
@@ -150,7 +150,7 @@ def _read_address(address: str, title: str) -> bytes:
 
 @contextmanager
 def _bar(title: str, total: int) -> Iterator[Any]:
-    """Show how far a download is: with rich where it is installed, else in one plain line."""
+    """Show the progress of a download, with rich if it is installed."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return
@@ -167,7 +167,7 @@ def _bar(title: str, total: int) -> Iterator[Any]:
 
 
 class _PlainBar:
-    """One line on stderr, rewritten a few times a second."""
+    """A progress line on stderr, updated a few times a second."""
 
     def __init__(self, title: str, total: int) -> None:
         self.title, self.total, self.done, self.shown = title, total, 0, 0.0

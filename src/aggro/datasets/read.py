@@ -1,4 +1,4 @@
-"""Files to arrays: svmlight as it stands, texts as hashed bags of words."""
+"""Reading files as arrays: svmlight, or texts as hashed bags of words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aggro.io.strings import hash_names
 from aggro.io.svmlight import load_svmlight
 
 BITS = 18  # texts become rows of 2**18 columns
-DENSE = 0.5  # rows at least this full become an ordinary array
+DENSE = 0.5  # rows at least this dense become an ordinary array
 WORD = re.compile(r"\w+")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 MEANT = {"n": "\n", "t": "\t", "r": "\r"}
@@ -29,9 +29,9 @@ MEANT = {"n": "\n", "t": "\t", "r": "\r"}
 class Dataset:
     """A data set in memory.
 
-    ``X`` is an array where at least half of the values are not zero, else a CSR matrix. ``ordered``
-    tells that the rows are in time order and should be kept so; all others are best shuffled. Sets
-    without a test part have ``X_test`` and ``y_test`` None.
+    ``X`` is an array if at least half of the values are nonzero, else a CSR matrix. ``ordered``:
+    the rows are in time order and should not be shuffled. Sets without a test part have ``X_test``
+    and ``y_test`` None.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Dataset:
 
     @property
     def n_features(self) -> int:
-        """How many columns X has."""
+        """Number of columns of X."""
         return int(self.X.shape[1])
 
     def __repr__(self) -> str:
@@ -79,9 +79,9 @@ def load(name: str, *, dtype: Any = np.float64) -> Dataset:
     Raises
     ------
     ValueError
-        There is no set of this name.
+        There is no set with this name.
     DataError
-        Its files are not here and cannot be fetched, or are not the right ones.
+        Its files are missing and cannot be downloaded, or have a wrong checksum.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def load(name: str, *, dtype: Any = np.float64) -> Dataset:
 
 
 def load_texts(name: str) -> tuple[list[str], NDArray[Any]]:
-    """Return the texts of a set as they were written, and their labels; a test part comes last.
+    """Return the original texts of a set, and their labels; a test part comes last.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def load_texts(name: str) -> tuple[list[str], NDArray[Any]]:
     ValueError
         There is no set of this name, or it has no texts.
     DataError
-        Its files are not here and cannot be fetched, or are not the right ones.
+        Its files are missing and cannot be downloaded, or have a wrong checksum.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The table of sets: one row per file, as data."""
+"""The table of data sets, with one row per file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ TABLE = Path(__file__).with_name("sets.tsv")
 class Source:
     r"""One file of a set.
 
-    ``order`` is "time" where rows come as they happened, "class" where they are sorted by class and
-    must be shuffled, "-" where nothing is known. ``kind`` is "svmlight", or "text": a label, a tab
-    and a text on each line, "escaped text" with ``\n``, ``\t``, ``\r`` and ``\\`` for the
-    characters they stand for. ``address`` is where the public file is, "-" where none is certain.
+    ``order`` is "time" for rows in time order, "class" for rows sorted by class, which must be
+    shuffled, "-" if unknown. ``kind`` is "svmlight", or "text": a label, a tab and a text on each
+    line, "escaped text" with ``
+
+    ``, ``\t``, ``\r`` and ``\\`` for the characters they stand for. ``address`` is the public
+    address, "-" if none is reliable.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def read_table(path: Path = TABLE) -> dict[str, list[Source]]:
 
 @functools.lru_cache(maxsize=1)
 def table() -> dict[str, list[Source]]:
-    """Return the table that comes with the package."""
+    """Return the table of the package."""
     return read_table()
 
 
@@ -71,7 +73,7 @@ def names(task: str | None = None) -> list[str]:
 
 
 def files_of(name: str) -> list[Source]:
-    """Return the files of a set, the first of them the one to train on."""
+    """Return the files of a set, the training file first."""
     if name not in table():
         hint = near(name, list(table()))
         raise ValueError(f"There is no data set {name!r}.{hint} datasets.names() lists them all.")
@@ -79,7 +81,7 @@ def files_of(name: str) -> list[Source]:
 
 
 def describe(name: str) -> Source:
-    """Return what is known about a set: task, order, size, file and address of its first part.
+    """Return the description of a set: task, order, size, file and address of its first part.
 
     >>> from aggro.datasets import describe
     >>> describe("letter").task

@@ -1,4 +1,4 @@
-"""The recommended spelling as one name: everything that can be chosen is chosen while learning."""
+"""Self-tuning estimators: settings are selected while learning."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from aggro.sklearn_api import store_parameters
 class AutoClassifier(LinearModel, Classifier):
     """Passive-Aggressive classifier that chooses its own settings while it learns.
 
-    It compares a grid of C in several metrics and scales of the features, with the last weights
-    and with their mean. Every example is predicted before it is learned. What has made the fewest
-    mistakes lately predicts; the first 1024 examples of two classes are answered by all jointly. It
-    is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and ``scale`` set to "auto" and
-    ``loss="squared_hinge"``.
+    It compares a grid of C in several metrics and scales of the features, with the last weights and
+    with their mean. Every example is predicted before it is learned, and the candidate with the
+    fewest recent mistakes predicts; the first 1024 examples of two classes are predicted by an
+    ensemble of all candidates. It is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and
+    ``scale`` set to "auto" and ``loss="squared_hinge"``.
 
     The parameters come in groups:
 
@@ -35,10 +35,10 @@ class AutoClassifier(LinearModel, Classifier):
     fit_intercept : bool, default=True
         Whether an intercept is learned.
     features : {"linear", "fourier", "bins", "both", "auto"}, default="linear"
-        Features that are learned. "linear": the columns. The others are non-linear features of the
+        Features to learn from. "linear": the columns. The others are non-linear features of the
         columns (see ``FeatureMap``), for curved boundaries. "auto" selects among all four if there
         are at most 300 columns, unless the model is ``mergeable``; otherwise it is "linear".
-        ``coef_`` exists where the best candidate is linear.
+        ``coef_`` exists if the best candidate is linear.
     probability
         As in ``PassiveAggressiveClassifier``.
     max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, random_state, \
@@ -86,9 +86,10 @@ warm_start, verbose
 class AutoRegressor(LinearModel, Regressor):
     """Passive-Aggressive regressor that chooses its own settings while it learns.
 
-    It compares a grid of C in several metrics and scales of the features, with the last weights
-    and with their mean, and predicts with what was closest to the targets lately. It is
-    ``PassiveAggressiveRegressor`` with ``C``, ``metric`` and ``scale`` set to "auto", and no tube.
+    It compares a grid of C in several metrics and scales of the features, with the last weights and
+    with their mean, and predicts with the candidate that was recently closest to the targets. It is
+    ``PassiveAggressiveRegressor`` with ``C``, ``metric`` and ``scale`` set to "auto" and
+    ``epsilon=0``.
 
     The parameters come in groups:
 

@@ -1,4 +1,4 @@
-"""Base of the array estimators: settings, fitted state and the attributes that all of them have."""
+"""Base of the array estimators: settings, fitted state and common attributes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from aggro.variants import ESTIMATORS, EstimatorSettings
 
 @dataclass(frozen=True)
 class Fitted:
-    """All that a fitted estimator has learned. Calls replace it as a whole, or not at all.
+    """The state of a fitted estimator, replaced as one object when a call succeeds.
 
     Parameters
     ----------
     learner : Learner, ModelSelection or KernelLearner
-        The model, which learns in place and undoes what it learned if a call fails.
+        The model, which learns in place and rolls back if a call fails.
     parameters : tuple or None
         The parameters that the learner was configured with; None if it must be configured again.
     feature_names : array, optional
@@ -43,7 +43,7 @@ class Fitted:
     record : Recorder, optional
         Margins recorded for probabilities.
     counters : Counters, optional
-        Columns that only rise or only fall.
+        Monotonic columns.
     """
 
     learner: Any
@@ -71,7 +71,7 @@ class OnlineEstimator(Estimator):
     those that depend on the kind of the target.
     """
 
-    __slots__ = ("_own_lock",)  # no part of the state: a copy has its own
+    __slots__ = ("_own_lock",)  # not part of the state: a copy has its own
     _own_lock: OwnedLock
     _fitted: Fitted
 
@@ -87,10 +87,10 @@ class OnlineEstimator(Estimator):
         return lock
 
     def _checkpoint(self) -> Checkpoint:
-        """Return what undoes a call.
+        """Return a function that undoes a call.
 
-        The learner undoes what it has learned itself. If an interrupt leaves it with more examples,
-        the call counts, and the state that belongs to it stays.
+        The learner has its own rollback. If an interrupt leaves it with more examples, the call
+        counts, and the corresponding state stays.
         """
         before: Fitted | None = self.__dict__.get("_fitted")
         if before is None:
@@ -112,7 +112,7 @@ class OnlineEstimator(Estimator):
     @classmethod
     @functools.cache
     def _kind(cls) -> EstimatorSettings:
-        """Return the estimator's row of the table; a user's subclass has that of its parent."""
+        """Return the estimator's row of the table; subclasses use that of their parent."""
         return next(
             ESTIMATORS[each.__name__] for each in cls.__mro__ if each.__name__ in ESTIMATORS
         )
@@ -130,7 +130,7 @@ class OnlineEstimator(Estimator):
         return settings
 
     def _settings_for(self, learner: Any, task: Task) -> Settings:
-        """Return the settings for more examples: what ``keep_best`` has chosen stays."""
+        """Return the settings for more examples; those chosen by ``keep_best`` stay."""
         settings, known = self._checked_settings(task), learner.settings
         chosen = {name for name in self._kind().fixed if getattr(known, name) != "auto"}
         return replace(settings, **{name: getattr(known, name) for name in chosen})
@@ -154,7 +154,7 @@ class OnlineEstimator(Estimator):
         return replace(fitted, parameters=parameters)
 
     def _checked_passes(self) -> Passes:
-        """Return the passes that ``fit`` makes."""
+        """Return the validated parameters of the passes of ``fit``."""
         return Passes.of(self)
 
     def _batch(self, X: Any, targets: dict[str, Any]) -> TrainingBatch:
@@ -171,7 +171,7 @@ class OnlineEstimator(Estimator):
         return tags
 
     def _state(self, name: str) -> Fitted:
-        """Return the fitted state, or raise the ``AttributeError`` of a missing attribute."""
+        """Return the fitted state, or raise ``AttributeError`` for a missing attribute."""
         fitted: Fitted | None = self.__dict__.get("_fitted")
         if fitted is None:
             raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit.")
@@ -210,7 +210,7 @@ class OnlineEstimator(Estimator):
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions, each made before its example was learned.
+        """Number of wrong predictions, each before its example was learned.
 
         Each example counts once, whatever its weight. Later passes of ``fit`` over the same rows
         are not counted.

@@ -1,4 +1,4 @@
-"""Classification with a learner of any kind: labels in, classes and probabilities out."""
+"""Classifiers around any learner: labels, classes and probabilities."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ from aggro.sklearn_api import available_if, check_fitted, exception
 from aggro.training_batch import TrainingBatch, read_weights
 from aggro.transaction import Transaction, checkpoint_of
 
-# Returns y as an array, and whether it is an indicator matrix; takes y and the number of rows.
+# A function of y and the number of rows that returns y as an array, and whether it is an indicator
+# matrix.
 ReadClasses = Callable[[Any, int], tuple[Array, bool]]
 
 
 class NoExample(Exception):
-    """Raised if the first call has no example of any class: the estimator stays unfitted."""
+    """Raised if the first call has no example of positive weight: the estimator stays unfitted."""
 
 
 def _check_probability(estimator: Any) -> None:
@@ -83,9 +84,8 @@ class Classifier(OnlineEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row, or of each label.
 
-        They are fitted to margins that examples got before they were learned. ``predict`` follows
-        the margins alone and may, close to the border, choose another class than the most
-        probable.
+        They are fitted to margins of examples before they were learned. ``predict`` follows the
+        margins and may, close to the boundary, choose another class than the most probable.
 
         Parameters
         ----------
@@ -215,8 +215,8 @@ class Classifier(OnlineEstimator):
         y : array of shape (n_samples,) or (n_samples, n_labels)
             Their classes.
         classes : array, optional
-            All classes that may ever appear. When it is never given, classes may appear at any
-            time: the first is learned against the second, others enter with zero weights.
+            All classes that may appear. If it is never given, classes may appear at any time: the
+            first is learned against the second, others start with zero weights.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C. Rows of weight zero are ignored: a
             first call of such rows alone, without ``classes``, leaves the estimator unfitted.
@@ -230,7 +230,7 @@ class Classifier(OnlineEstimator):
                 batch = self._prepare(X, y, weights, classes, names)
             except NoExample:
                 return self
-            # once the classes or counters of all rows are counted, all rows are learned, or none
+            # counts of classes and monotonic columns include all rows, so all are learned or none
             found = None if known is None else known.counters
             whole = self.class_weight is not None or self._fitted.counters is not found
             self._learn_batch(batch, weights, whole=whole)
@@ -247,18 +247,18 @@ class Classifier(OnlineEstimator):
         read: ReadClasses = read_classes,
         ignore_counters: bool = True,
     ) -> TrainingBatch:
-        """Return a batch for ``_learn_batch``; the learner gets its classes.
+        """Return a batch for ``_learn_batch``, and add its classes to the learner.
 
         Parameters
         ----------
         X, y, weights, classes
-            The arguments of ``partial_fit``, validated but for y and classes.
+            The arguments of ``partial_fit``, validated except y and classes.
         names : array, optional
             Names of the features, for the first batch.
         read : function
-            What validates y where it does not hold known classes alone.
+            Function that validates y unless all its classes are known.
         ignore_counters : bool, default=True
-            Whether columns that only rise or only fall count as zero.
+            Whether monotonic columns count as zero.
         """
         fitted: Fitted | None = self.__dict__.get("_fitted")
         found = None if fitted is None else fitted.counters
@@ -314,7 +314,7 @@ class Classifier(OnlineEstimator):
             batch.train(learner, order, undo=True)
 
     def _empty_record(self, fitted: Fitted) -> Recorder:
-        """Return the record of a model of which no margins are known."""
+        """Return an empty record of margins."""
         learner, classes = fitted.learner, fitted.classes
         assert classes is not None
         features = None if isinstance(learner, KernelLearner) else learner.features
@@ -324,9 +324,9 @@ class Classifier(OnlineEstimator):
     def _without_counters(
         self, X: Any, weights: Array | None, fitted: Fitted | None, names: Array | None
     ) -> tuple[Any, counters.Counters | None]:
-        """Return rows with zeros in columns of counters, and what is known of such columns.
+        """Return rows with zeros in monotonic columns, and the statistics of these columns.
 
-        Only if ``scale="auto"``, and if learning began with ``partial_fit``.
+        Only with ``scale="auto"``, and if the first call was ``partial_fit``.
         """
         if fitted is not None:
             known = fitted.counters
@@ -368,9 +368,9 @@ class Classifier(OnlineEstimator):
         classes: Any,
         read: ReadClasses,
     ) -> tuple[Fitted, dict[str, Any]]:
-        """Return the state, with classes that are new, and the targets of a batch.
+        """Return the state with new classes, and the targets of a batch.
 
-        A class is not added by rows of weight zero alone.
+        Rows of weight zero do not add classes.
         """
         known, multilabel = fitted.classes, fitted.learner.settings.task == "multilabel"
         assert known is not None
@@ -389,7 +389,7 @@ class Classifier(OnlineEstimator):
         return fitted, {"labels": fitted.classes.encode(y, present)}
 
     def _with_classes(self, fitted: Fitted, y: Array) -> Fitted:
-        """Return the state with the classes of y; what was learned of the others stays."""
+        """Return the state with the classes of y added."""
         known, counts = fitted.classes, fitted.counts
         assert known is not None and counts is not None
         classes = known.admit(y)

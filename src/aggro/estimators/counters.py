@@ -1,8 +1,8 @@
-"""Columns that only rise or only fall while rows are learned in order: counters and timestamps.
+"""Detection of monotonic columns in a stream, such as counters and timestamps.
 
-While such a column is learned, it is nearly constant at the latest scale, so that a model balances
-it against the intercept; and rows with other values of it are then predicted by that balance alone.
-Columns that do so in the first rows of a stream therefore count as zero from then on.
+While such a column is learned, its values are nearly constant at the current scale, so the model
+balances it against the intercept, and predicts wrongly on rows with other values. Columns that are
+monotonic in the first rows of a stream therefore count as zero from then on.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 
 from aggro.learner import Array
 
-ROWS = 64  # after which the decision is made
-CHANGES = 20  # fewest steps of a counter in them
+ROWS = 64  # number of rows before the decision
+CHANGES = 20  # minimum number of changes in them
 
 
 class Counters(TypedDict):
-    """What is known of the columns: plain values, as a model file holds them."""
+    """Statistics of the columns, as plain values for a model file."""
 
     rows: int
-    columns: Array  # that may be counters; from ``ROWS`` rows on, that are
-    direction: Array  # of each: 1, -1, or 0 before it changed
+    columns: Array  # monotonic so far; final after ``ROWS`` rows
+    direction: Array  # 1, -1, or 0 before the first change
     changes: Array
     last: Array
 
 
 def begin(X: Any) -> Counters:
-    """Return what is known before the first row."""
+    """Return the statistics before the first row."""
     columns = np.unique(X[:1].indices) if hasattr(X, "indptr") else np.arange(X.shape[1])
     none = np.zeros(len(columns), np.int64)
     return {
@@ -42,7 +42,7 @@ def begin(X: Any) -> Counters:
 
 
 def widened(counters: Counters, features: int, known: int) -> Counters:
-    """Return what is known once there are more columns than ``known``: they were zero until now."""
+    """Return the statistics with more columns, which were zero so far."""
     if features <= known:
         return counters
     columns = np.arange(known, features)
@@ -57,7 +57,7 @@ def widened(counters: Counters, features: int, known: int) -> Counters:
 
 
 def follow(counters: Counters, X: Any, weights: Array | None) -> tuple[Counters, Any]:
-    """Return what is known after the rows of X that count, and X as it is to be learned."""
+    """Return the updated statistics, and X with zeros in monotonic columns."""
     counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     left = ROWS - counters["rows"]
     if left <= 0:
@@ -67,14 +67,14 @@ def follow(counters: Counters, X: Any, weights: Array | None) -> tuple[Counters,
     if counters["rows"] < ROWS:
         return counters, X
     found = counters["columns"][counters["changes"] >= CHANGES]
-    if len(found) == X.shape[1]:  # nothing else would be left
+    if len(found) == X.shape[1]:  # no other columns would be left
         found = found[:0]
     counters = {**counters, "columns": found}
     return counters, without(counters, X, int(first[-1]) + 1)
 
 
 def _after(counters: Counters, rows: Array) -> Counters:
-    """Return what is known after some rows of the columns that may be counters."""
+    """Return the statistics of the candidate columns after more rows."""
     if len(rows) == 0:
         return counters
     before = [] if counters["rows"] == 0 else [counters["last"]]
@@ -92,7 +92,7 @@ def _after(counters: Counters, rows: Array) -> Counters:
 
 
 def _dense(X: Any, columns: Array) -> Array:
-    """Return some sorted columns of rows, zeros included."""
+    """Return some sorted columns as a dense array."""
     if not hasattr(X, "indptr"):
         part: Array = X[:, columns]
         return part
@@ -110,7 +110,7 @@ def found(counters: Counters | None) -> Array:
 
 
 def without(counters: Counters | None, X: Any, start: int = 0) -> Any:
-    """Return X with zeros in place of counters, from a row on; X itself where there are none."""
+    """Return X with zeros in monotonic columns from a row on; X itself if there are none."""
     columns = found(counters)
     if len(columns) == 0:
         return X
@@ -125,7 +125,7 @@ def without(counters: Counters | None, X: Any, start: int = 0) -> Any:
 
 
 def fit(counters: dict[str, Any], features: int) -> bool:
-    """Return True if what a model file holds can be the counters of a model."""
+    """Return whether the values of a model file are valid statistics."""
     columns = counters["columns"]
     shapes = {np.shape(counters[name]) for name in ("columns", "direction", "changes", "last")}
     if type(counters["rows"]) is not int or columns.dtype != np.int64 or columns.ndim != 1:
@@ -136,7 +136,7 @@ def fit(counters: dict[str, Any], features: int) -> bool:
 
 
 def warn(counters: Counters, names: Array | None) -> None:
-    """Warn that columns are left out."""
+    """Warn that monotonic columns are ignored."""
     columns = found(counters).tolist()
     if columns:
         listed = ", ".join(str(c) if names is None else repr(names[c]) for c in columns)

@@ -1,4 +1,4 @@
-"""Early stopping: the rows that are held out, and the quality of predictions on them."""
+"""Early stopping: held-out rows, and the quality of predictions on them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def classifier_rule(
 ) -> StopByLoss:
     """Return the rule that ends the passes of a classifier.
 
-    ``labels`` are the classes, None where y is an indicator matrix; ``weights`` are those of the
-    rows without those of their classes.
+    ``labels`` are the classes, None for an indicator matrix; ``weights`` are those of the rows
+    without class weights.
     """
     stops = getattr(estimator, "early_stopping", False)
     if stops == "auto":
@@ -79,7 +79,7 @@ def classifier_rule(
 def regressor_rule(
     estimator: Any, passes: Passes, learner: Any, batch: TrainingBatch, values: Array
 ) -> StopByLoss:
-    """Return the rule that ends the passes of a regressor: their loss, or R² on held-out rows."""
+    """Return the rule that ends the passes of a regressor, by loss or by R² on held-out rows."""
     stops = getattr(estimator, "early_stopping", False)
     if stops == "auto":
         return _best_pass_of_regressor(passes, learner, batch, values)
@@ -94,7 +94,7 @@ def regressor_rule(
 def _best_pass_of_regressor(
     passes: Passes, learner: Any, batch: TrainingBatch, values: Array
 ) -> StopByLoss:
-    """Return the rule that goes back to the pass with the best R² on rows learned at the end."""
+    """Return the rule that restores the pass with the best R² and then learns the held-out rows."""
     count = min(len(values) // REGRESSION_SHARE, REGRESSION_MOST)
     several = passes.max_iter > 1 and passes.tol is not None
     if count < REGRESSION_LEAST or not several or learner.examples > 0:
@@ -108,7 +108,7 @@ def _best_pass_of_regressor(
 
 
 def _rows_for_best_pass(passes: Passes, learner: Any, batch: TrainingBatch) -> Array | None:
-    """Return the rows that choose the best pass, if a new learner chooses what predicts."""
+    """Return the rows that evaluate the passes, if a new learner selects its predictor."""
     several = passes.max_iter > 1 and passes.tol is not None
     new = learner.examples == 0 and learner.settings.average == "auto"
     if not (several and new):
@@ -134,7 +134,7 @@ def _qualities(
     def qualities(learner: Any) -> dict[int, float]:
         try:
             scores = candidate_scores(learner, rows)
-        except ValueError as error:  # the caller counts all rows
+        except ValueError as error:  # the caller numbers all rows
             place = re.compile(r"^row (\d+)")
             words = place.sub(lambda found: f"row {held_out[int(found[1])]}", str(error))
             raise ValueError(words) from None
@@ -150,7 +150,7 @@ SHARE, LEAST, MOST = 20, 150, 1000  # one row in SHARE is held out, between LEAS
 
 
 def rows_to_hold_out(classes: Array, order: Array) -> Array | None:
-    """Return the first few rows of this order, or None if there are too few rows for that.
+    """Return the first few rows of this order, or None if there are too few rows.
 
     No row is held out of a class with fewer rows than ``SHARE``.
 
@@ -203,7 +203,7 @@ def hold_out(count: int, fraction: float, seed: Any, classes: Array | None = Non
 
 
 def _shares(sizes: Array, draws: int, random: Any) -> Array:
-    """Return how many rows of each class to draw, as close as possible to proportional."""
+    """Return the number of rows to draw of each class, as proportional as possible."""
     exact = sizes / sizes.sum() * draws
     counts = np.floor(exact)
     missing = int(draws - counts.sum())
@@ -243,13 +243,13 @@ def _variance(values: Array, weights: Array | None) -> float:
     """Return the variance, summed over columns; exactly 0 if all rows of positive weight agree."""
     there = values if weights is None or not weights.any() else values[weights > 0]
     if (there == there[0]).all():
-        return 0.0  # the mean of equal numbers may be rounded to another one
+        return 0.0  # rounding may change the mean of equal numbers
     centre = np.array([mean_of(column, weights) for column in values.T])
     return mean_of(((values - centre) ** 2).sum(axis=1), weights)
 
 
 def r2_score(truth: Array, scores: Array, weights: Array | None = None) -> float:
-    """Return the mean of R² over the columns; a constant column has 1 if it is met exactly, else 0.
+    """Return the mean of R² over the columns; constant columns have 1 if predicted exactly, else 0.
 
     >>> truth = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
     >>> r2_score(truth, truth), r2_score(truth, truth + 1)
@@ -268,8 +268,8 @@ def r2_score(truth: Array, scores: Array, weights: Array | None = None) -> float
 class Determination:
     """R² on held-out rows: 1 − mean squared error / variance, both weighted.
 
-    Held-out targets that are all the same have no variance. The unit is then the variance of all
-    targets, or, where these are all the same too, the square of the largest.
+    Equal held-out targets have no variance. The unit is then the variance of all targets or, if
+    these are equal too, the square of the largest.
 
     >>> quality = Determination(np.array([[2.0], [2.0]]), np.array([[2.0], [2.0], [2.0]]))
     >>> quality(np.array([[2.0], [2.0]])), quality(np.array([[1.0], [1.0]]))
@@ -290,11 +290,11 @@ class Determination:
 
 
 def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None) -> float:
-    """Return the mean log loss of scores, multiplied by the one factor that makes it smallest.
+    """Return the mean log loss of scores multiplied by the factor that minimises it.
 
-    Margins grow from pass to pass and with C, which says nothing of how good they are: a loss of
-    the margins themselves would prefer more passes and a larger C.
-    ``targets`` are the numbers of the classes, or 0 and 1 for each of several labels.
+    Margins grow with passes and with C without being better; the loss of the margins themselves
+    would prefer more passes and a larger C. ``targets`` are the numbers of the classes, or 0 and 1
+    for each of several labels.
 
     >>> scores, classes = np.array([[2.0], [1.0], [-3.0], [1.0]]), np.array([1, 1, 0, 0])
     >>> round(scaled_log_loss(scores, classes), 3), round(scaled_log_loss(9 * scores, classes), 3)

@@ -1,4 +1,4 @@
-"""Passive-Aggressive learning with kernels, and with a budget of support vectors."""
+"""Kernel Passive-Aggressive estimators, with a budget of support vectors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class KernelModel(OnlineEstimator):
         return self
 
     def _continued(self) -> None:
-        """Return no state: ``fit`` always begins a new model."""
+        """Return None: ``fit`` always starts a new model."""
 
     def _new_learner(
         self, settings: Settings, outputs: int, X: Any, weights: Array | None
@@ -65,14 +65,14 @@ class KernelModel(OnlineEstimator):
     # -- input and settings -----------------------------------------------------------------
 
     def _read(self, X: Any, known: Fitted | None) -> tuple[Any, Array | None]:
-        """Return X as the core reads it, C-ordered or CSR and finite, and its feature names."""
+        """Return X in the format of the core, with finite values, and its feature names."""
         first = known is None
         precomputed = (self.kernel if first else self._kernel()) == "precomputed"
         columns = () if known is None else (known.learner.features, known.feature_names)
         X, names = read_columns(type(self).__name__, X, *columns, sparse=not precomputed)
         check_finite(X)
         if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
-            X = X.copy()  # the caller's matrix stays as it is
+            X = X.copy()  # do not change the caller's matrix
             X.sum_duplicates()
         if precomputed and first:
             _check_kernel_matrix(X)
@@ -154,7 +154,7 @@ class KernelModel(OnlineEstimator):
         return coef
 
     def _kernel(self) -> Any:
-        """Return the kernel that the model was begun with; before that, the parameter."""
+        """Return the kernel of the model, or the parameter before the first call."""
         fitted: Fitted | None = vars(self).get("_fitted")
         return self.kernel if fitted is None else fitted.learner.choice.kernel
 
@@ -180,15 +180,16 @@ def _check_kernel_matrix(X: Array) -> None:
 
 
 class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
-    """Passive-Aggressive classifier on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
+    """Kernel Passive-Aggressive classifier: f(x) = sum_i a_i k(x_i, x) + b.
 
     Each example solves, in the space of the kernel, ::
 
         minimise  ½‖w − w_t‖² + C·ξ   subject to   y f(x) ≥ 1 − ξ,  ξ ≥ 0
 
-    whose solution remembers x with the coefficient ``y τ``, ``τ = min(C, loss/k(x, x))``. With an
-    intercept the kernel is ``k + 1``. When a budget is full the support vector whose removal,
-    after projection, costs least is forgotten; the score of the new example stays exact.
+    whose solution adds x to the support vectors with the coefficient ``y τ``, ``τ = min(C,
+    loss/k(x, x))``. With an intercept the kernel is ``k + 1``. When the budget is full, the support
+    vector with the least cost of removal, after projection, is removed; the score of the new
+    example stays exact.
 
     The parameters come in groups:
 
@@ -211,7 +212,8 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply C.
     batch_size : int, default=1
-        Number of examples that are learned together, by the exact solution of their joint problem.
+        Number of examples that are learned together, by the exact solution of one optimisation
+        problem.
     kernel : {"rbf", "poly", "linear", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel function. A callable gets two sets of rows and returns the matrix of their kernel
         values.
@@ -227,9 +229,9 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
     budget : int or None, default=None
         Maximum number of support vectors. None means no limit.
     budget_strategy : {"simple", "nearest", "projection", "oldest"}, default="simple"
-        What absorbs a support vector that is removed: the new example ("simple"), the new example
-        and the nearest neighbour ("nearest"), or all others ("projection"). "oldest" drops the
-        oldest support vector without replacement.
+        What receives the weight of a removed support vector: the new example ("simple"), the new
+        example and the nearest neighbour ("nearest"), or all others ("projection"). "oldest" drops
+        the oldest support vector without replacement.
     average : bool, default=False
         Whether to predict with the mean over all rounds. With a budget, the mean is projected like
         the model, which needs the strategy "projection" or "nearest".
@@ -280,13 +282,14 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
 
 
 class KernelPassiveAggressiveRegressor(KernelModel, Regressor):
-    """Passive-Aggressive regressor on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
+    """Kernel Passive-Aggressive regressor: f(x) = sum_i a_i k(x_i, x) + b.
 
     Each example solves, in the space of the kernel, ::
 
         minimise  ½‖w − w_t‖² + C·ξ   subject to   |y − f(x)| ≤ ε + ξ
 
-    whose solution remembers x with the coefficient ``sign(y − f) τ``, ``τ = min(C, loss/k(x, x))``.
+    whose solution adds x to the support vectors with the coefficient ``sign(y − f) τ``, ``τ =
+    min(C, loss/k(x, x))``.
 
     The parameters come in groups:
 

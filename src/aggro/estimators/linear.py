@@ -74,11 +74,11 @@ class LinearModel(OnlineEstimator):
         return passes
 
     def _continued(self) -> Fitted | None:
-        """Return the state that ``fit`` continues, if it does."""
+        """Return the state that ``fit`` continues, or None."""
         return vars(self).get("_fitted") if self.warm_start else None
 
     def _copied_learner(self, settings: Settings) -> AnyLearner:
-        """Return a copy to continue with: a fit that fails leaves the learner as it was."""
+        """Return a copy to train, so that a failing ``fit`` leaves the learner unchanged."""
         learner: AnyLearner = copy.deepcopy(self._learner)
         learner.configure(self._settings_for(learner, settings.task))
         return learner
@@ -103,7 +103,7 @@ class LinearModel(OnlineEstimator):
     # -- input ------------------------------------------------------------------------------
 
     def _read(self, X: Any, known: Fitted | None) -> tuple[Any, Array | None]:
-        """Return X as the core reads it, and its feature names.
+        """Return X in the format of the core, and its feature names.
 
         X is C-ordered or CSR, copied only if necessary; the core checks values while it learns.
         """
@@ -155,7 +155,7 @@ class LinearModel(OnlineEstimator):
         n_iter: int = 1,
         feature_names: Array | None = None,
     ) -> Any:
-        """Become the fitted estimator around a learner; return the estimator."""
+        """Set the fitted state around a learner; return the estimator."""
         fitted = Fitted(learner, self._parameters(), feature_names, n_iter)
         if self._estimator_kind == "classifier":
             assert classes is not None
@@ -170,8 +170,8 @@ class LinearModel(OnlineEstimator):
     def coef_(self) -> Any:
         """Weights, one row per output; sparse after ``sparsify``.
 
-        The array cannot be written to. Assign to ``coef_`` to change the weights: averages, queue
-        and reservoir then begin again from the given weights.
+        The array is read-only. Assign to ``coef_`` to change the weights: averages, queue and
+        reservoir then restart from the given weights.
         """
         self._state("coef_")
         return vars(self).get("_sparse_coef", self._coef())
@@ -195,7 +195,7 @@ class LinearModel(OnlineEstimator):
         return shown.ravel() if regressor and len(coef) == 1 else shown
 
     def _check_linear(self, name: str) -> None:
-        """Raise unless the model that predicts is linear in the columns."""
+        """Raise unless the predicting model is linear in the columns."""
         features = features_of(self._learner)
         if features != "linear":
             raise AttributeError(
@@ -246,7 +246,7 @@ class LinearModel(OnlineEstimator):
 
     @property
     def best_params_(self) -> dict[str, Any]:
-        """The best settings so far of those that are left "auto"; empty if there are none."""
+        """The best settings so far of parameters set to "auto"; empty if there are none."""
         learner = self._state("best_params_").learner
         return dict(learner.choice) if isinstance(learner, ModelSelection) else {}
 
@@ -261,14 +261,14 @@ class LinearModel(OnlineEstimator):
         return list(learner.candidates())
 
     def selection_report(self, path: str | Path | None = None) -> SelectionReport:
-        """Return what was compared and how far the best candidate is ahead: prints as a table.
+        """Return the comparison of all candidates, which prints as a table.
 
-        Candidates that were dropped are shown with the error they had then.
+        Dropped candidates are shown with the error they had then.
 
         Parameters
         ----------
         path : path, optional
-            Where to draw a figure of it.
+            Where to save a figure of it.
         """
         learner = self._state("selection_report()").learner
         if not (isinstance(learner, ModelSelection) and learner.selects):
@@ -283,7 +283,7 @@ class LinearModel(OnlineEstimator):
     def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each candidate against C; return the figure.
 
-        Candidates that were dropped are not shown.
+        Dropped candidates are not shown.
 
         Parameters
         ----------
@@ -297,10 +297,10 @@ class LinearModel(OnlineEstimator):
     def keep_best(self) -> Any:
         """End the model selection with the best candidate; return the estimator.
 
-        Its weights stay the same, to the last bit. Copies and files of the model become small, and
-        learning becomes fast. Parameters that were "auto" become those of the best candidate; C may
-        be changed from then on. Without a selection nothing happens. While all candidates still
-        predict jointly, the predictions of the best one differ from theirs.
+        Its weights do not change. Copies and files of the model become small, and learning becomes
+        fast. Parameters set to "auto" become those of the best candidate; C may be changed from
+        then on. Without a selection nothing happens. While candidates still form an ensemble, the
+        predictions of the best one differ from those of the ensemble.
         """
         with self._lock.take():
             check_fitted(self)
@@ -331,19 +331,19 @@ def _is_ready(X: Any, width: int) -> bool:
 
 
 def _widened(X: Any, features: int) -> Any:
-    """Return X with this number of columns, if it has fewer: of sparse rows, in place."""
+    """Return X widened to this number of columns; sparse rows are changed in place."""
     if X.shape[1] < features and hasattr(X, "indptr"):
         X.resize((X.shape[0], features))
     return X
 
 
 def _as_labels(y: Array, count: int) -> tuple[Array, bool]:
-    """Return the labels of a file, which are valid, and that they are no indicator matrix."""
+    """Return the labels of a file, which are validated, and False: no indicator matrix."""
     return y, False
 
 
 def _start_from(learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
-    """Let a learner start from given weights; those that are not given are zero."""
+    """Set the first weights of a learner; missing ones are zero."""
     shape = (learner.outputs, learner.features)
     coef, intercept = np.zeros(shape), np.zeros(shape[0])
     if coef_init is not None:
@@ -356,7 +356,7 @@ def _start_from(learner: AnyLearner, coef_init: Any, intercept_init: Any) -> Non
 def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """Return a value as finite numbers of this shape.
 
-    One number is the intercept of all outputs; one output needs no row of its own.
+    A single number applies to all outputs; a single output may have a flat array.
     """
     array = np.asarray(value, dtype=np.float64)
     if array.ndim == 0 and len(shape) == 1:

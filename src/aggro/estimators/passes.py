@@ -18,12 +18,12 @@ from aggro.sklearn_api import check_seed, exception, random_seeds
 from aggro.training_batch import TrainingBatch
 from aggro.transaction import Checkpoint
 
-# How well the candidates of a learner predict held-out rows; the first is the one that predicts.
+# Qualities of the candidates of a learner on held-out rows; the predicting one is first.
 Qualities = Callable[[Any], dict[int, float]]
 
 
 class Train(Protocol):
-    """A function that learns rows in an order; ``again``: they were learned in the last pass."""
+    """A function that learns rows in an order; ``again``: they are known from an earlier pass."""
 
     def __call__(self, order: Array | None, *, again: bool) -> None:
         """Learn the rows."""
@@ -31,7 +31,7 @@ class Train(Protocol):
 
 @dataclass(frozen=True)
 class Passes:
-    """The parameters of ``fit`` that concern its passes, and the loop that makes them."""
+    """The parameters of the passes of ``fit``, and the loop over them."""
 
     max_iter: int
     tol: float | None
@@ -42,7 +42,7 @@ class Passes:
 
     @classmethod
     def of(cls, estimator: Any) -> Passes:
-        """Return the passes that the parameters of an estimator ask for; raise if one is wrong."""
+        """Return the passes for the parameters of an estimator; raise if one is invalid."""
         passes = cls(**{each.name: getattr(estimator, each.name) for each in fields(cls)})
         check_count("max_iter", passes.max_iter)
         if passes.tol is not None:
@@ -53,7 +53,7 @@ class Passes:
 
     @property
     def patience(self) -> tuple[float, int]:
-        """The improvement that a pass must make, and the passes without it that end ``fit``."""
+        """The required improvement, and the number of passes without it before ``fit`` ends."""
         return -np.inf if self.tol is None else self.tol, self.n_iter_no_change
 
     def run(
@@ -65,7 +65,7 @@ class Passes:
     ) -> int:
         """Learn pass after pass until a rule ends them; return the number of passes.
 
-        ``train`` replaces ``batch.train`` of the learner.
+        ``train`` replaces ``batch.train``.
         """
         if batch.weights is not None and not batch.weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
@@ -78,7 +78,7 @@ class Passes:
             rule.before_pass(learner)
             train(self._order(seeds, batch.count, learned), again=epoch > 1)
             last = epoch == self.max_iter
-            learner.freeze_means(not last)  # the same rows may come again
+            learner.freeze_means(not last)  # the same rows may follow
             total = learner.progress.loss
             loss = (total - before) / max(1, learner.examples - examples)  # of weighted rows
             self._report(epoch, learner, loss)
@@ -92,7 +92,7 @@ class Passes:
         return epoch
 
     def _order(self, seeds: Iterator[int], rows: int, learned: Array | None) -> Array | None:
-        """Return the order of a pass over the learned rows, or over all; None: as they are."""
+        """Return the order of a pass over the given rows, or all; None keeps the order."""
         if not self.shuffle:
             return learned
         order = permutation(rows if learned is None else len(learned), next(seeds))
@@ -106,7 +106,7 @@ class Passes:
             )
 
     def warn_not_converged(self, stacklevel: int = 5) -> None:
-        """Warn the caller of ``fit`` that the number of passes was the limit."""
+        """Warn the caller of ``fit`` that ``max_iter`` was reached before convergence."""
         warnings.warn(
             f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
             "max_iter, or set tol=None to make a fixed number of passes.",
@@ -125,7 +125,7 @@ def _all_but(held_out: Array | None, rows: int) -> Array | None:
 
 
 class Patience:
-    """Wait for an improvement; end after a number of passes in a row without one.
+    """Detect a number of consecutive passes without improvement.
 
     A pass improves when its quality is at least the best so far plus ``needed``.
 
@@ -139,7 +139,7 @@ class Patience:
         self.best, self.idle = -np.inf, 0
 
     def ends_with(self, quality: float) -> bool:
-        """Return whether a pass of this quality is the last; one that is not finite is no gain."""
+        """Return whether a pass of this quality is the last; NaN is no improvement."""
         improved = quality > -np.inf and quality >= self.best + self.needed
         self.idle = 0 if improved else self.idle + 1
         self.best = max(self.best, quality) if quality == quality else self.best
@@ -147,7 +147,7 @@ class Patience:
 
 
 class StopByLoss:
-    """End the passes when their mean loss, each row evaluated before it was learned, stays."""
+    """End the passes when the mean progressive loss stops decreasing."""
 
     held_out: Array | None = None  #: rows that the passes do not learn
 
@@ -155,18 +155,18 @@ class StopByLoss:
         self.patience = Patience(tol, passes)
 
     def ends(self, learner: Any, loss: float) -> bool:
-        """Return whether the pass that was made is the last one."""
+        """Return whether the last pass was the final one."""
         return self.patience.ends_with(-loss)
 
     def before_pass(self, learner: Any) -> None:
         """Prepare for the next pass."""
 
     def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
-        """Leave the learner as it is to be kept; ``learn`` makes it learn held-out rows."""
+        """Complete ``fit``; ``learn`` trains the learner on held-out rows."""
 
 
 class StopByHeldOutRows(StopByLoss):
-    """End the passes by the quality on rows that are never learned, as scikit-learn does."""
+    """End the passes by the quality on rows that are never learned, like scikit-learn."""
 
     def __init__(self, held_out: Array, qualities: Qualities, tol: float, passes: int) -> None:
         super().__init__(tol, passes)
@@ -178,18 +178,17 @@ class StopByHeldOutRows(StopByLoss):
         return predicts
 
     def ends(self, learner: Any, loss: float) -> bool:
-        """Return whether the pass that was made is the last one."""
+        """Return whether the last pass was the final one."""
         return self.patience.ends_with(self.quality(learner))
 
 
 class KeepBestPass(StopByLoss):
-    """Go back to the best pass, the first included, by rows that are learned at the end.
+    """Restore the best pass, judged by held-out rows, which are learned at the end.
 
-    After each pass these rows evaluate the candidates that ``fit`` considers. The passes end when
+    After each pass, these rows evaluate the candidates that ``fit`` considers. The passes end when
     ``passes`` of them in a row have not improved the best quality by ``tol``, or, with
-    ``needs_loss``, the training loss. The learner then goes back to the pass, and to the candidate,
-    of the best quality, and learns the held-out rows. At most one copy of what the passes change is
-    kept at a time.
+    ``needs_loss``, the training loss. The learner then returns to the best pass and candidate, and
+    learns the held-out rows. At most one copy of what the passes change is stored at a time.
     """
 
     def __init__(
@@ -210,7 +209,7 @@ class KeepBestPass(StopByLoss):
         self.restore: Checkpoint | None = None
 
     def before_pass(self, learner: Any) -> None:
-        """Keep a copy of the learner if the previous pass was the best so far."""
+        """Copy the learner if the previous pass was the best so far."""
         if self.made and self.best_pass == self.made:
             self.restore = None  # frees the older copy first
             self.restore = self.checkpoint(learner)
@@ -227,7 +226,7 @@ class KeepBestPass(StopByLoss):
         return self.improvement.ends_with(qualities[candidate]) or converged
 
     def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
-        """Go back to the best pass and learn the held-out rows."""
+        """Restore the best pass and learn the held-out rows."""
         if self.restore is not None and self.best_pass < self.made:
             self.restore()
         learner.freeze_means(False)  # the held-out rows are new

@@ -1,4 +1,4 @@
-"""Passive-Aggressive classification and regression behind scikit-learn's names."""
+"""Passive-Aggressive estimators with scikit-learn's names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aggro.sklearn_api import store_parameters
 
 
 class PassiveAggressiveClassifier(LinearModel, Classifier):
-    """Passive-Aggressive classifier: stay when the margin is met, else step just far enough.
+    """Passive-Aggressive classifier: the smallest step that satisfies the margin.
 
     Each example solves ::
 
@@ -115,8 +115,8 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
     random_state : int, RandomState or None, default=None
         Seed for the order of the rows and for the reservoir.
     warm_start : bool, default=False
-        Whether ``fit`` continues from the present model instead of starting again. Features and
-        classes must be the same. A call that fails leaves the model as it was.
+        Whether ``fit`` continues the current model instead of starting again. Features and classes
+        must be the same. A failing call leaves the model unchanged.
     verbose : int, default=0
         If positive, ``fit`` prints a line after each pass.
     n_jobs : int, default=None
@@ -125,13 +125,13 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         ``C="auto"``. They are used when there are at least 64 outputs in float64. While
         predicting, they share the rows. The result does not depend on the number of threads.
     memory : int, float or str, default=None
-        Bytes, or a size such as "512MiB", that the selection of what is "auto" may take, copies
-        included; by default one GiB, or a quarter of the machine's memory if that is less. Wide
-        rows or many classes then mean fewer candidates. Without a selection it has no effect.
+        Maximum memory of the model selection, copies included: bytes, or a size such as "512MiB".
+        By default one GiB, or a quarter of the machine's memory if that is less. With wide rows or
+        many classes it limits the number of candidates. Without a selection it has no effect.
     mergeable : bool, default=False
-        Whether the steps that move each weight are counted, so that ``aggro.merge`` can be used.
-        The model itself does not change. It takes twice the memory in the Euclidean metric, and no
-        more in the others.
+        Whether the updates of each weight are counted, so that ``aggro.merge`` can be used. The
+        model itself does not change. It takes twice the memory in the Euclidean metric, and no more
+        in the others.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
 
 
 class PassiveAggressiveRegressor(LinearModel, Regressor):
-    """Passive-Aggressive regressor: no change inside the tube, else a step to its edge.
+    """Passive-Aggressive regressor: the smallest step into the tube around the target.
 
     Each example solves ::
 

@@ -1,4 +1,4 @@
-"""Regression with a learner of any kind: numbers in, numbers out."""
+"""Regressors around any learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second-order relatives of Passive-Aggressive learning, and the Perceptron."""
+"""Second-order online learning, and the Perceptron."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aggro.sklearn_api import store_parameters
 
 
 class Perceptron(LinearModel, Classifier):
-    """Perceptron: after a mistake, add the example.
+    """Perceptron: add the example to the weights after a mistake.
 
     ``w += y x`` when ``y·f(x) ≤ 0``. It solves no optimisation problem; on data that a vector u
     separates with margin 1 it makes at most ``max‖x‖²·‖u‖²`` mistakes.
@@ -184,13 +184,13 @@ shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
 
 
 class ConfidenceWeightedClassifier(LinearModel, Classifier):
-    """Confidence-weighted learning: be right on this example with probability eta.
+    """Confidence-weighted learning: predict each example correctly with probability eta.
 
     Each example solves ::
 
-        minimise  KL(N(w, Σ) ‖ N(w_t, Σ_t))   subject to   y·f(x) ≥ φ·doubt(x),   φ = Φ⁻¹(η)
+        minimise  KL(N(w, Σ) ‖ N(w_t, Σ_t))   subject to   y·f(x) ≥ φ·s(x),   φ = Φ⁻¹(η)
 
-    where the doubt is the margin's variance x'Σx or its standard deviation.
+    where s(x) is the variance x'Σx of the margin or its standard deviation.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ reservoir_size, probability
 
 
 class SoftConfidenceWeightedClassifier(LinearModel, Classifier):
-    """Soft confidence-weighted learning: the same probability, at a cost C for missing it.
+    """Soft confidence-weighted learning: violations of the constraint cost C.
 
     Each example solves ::
 

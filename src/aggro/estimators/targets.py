@@ -33,7 +33,7 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
             "each row."
         )
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU":
-        check_length(y, count)  # whole numbers and texts are always classes
+        check_length(y, count)  # integers and texts are always classes
         return y, False
     y = plain_labels(y.toarray() if hasattr(y, "toarray") else y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -60,7 +60,7 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
 
 
 def _is_indicator(y: Array) -> bool:
-    """Return whether y is a table of several labels per row, each there or not."""
+    """Return whether y is an indicator matrix."""
     if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind not in "iubf":
         return False
     values = np.unique(y)
@@ -68,7 +68,7 @@ def _is_indicator(y: Array) -> bool:
 
 
 def flat(y: Array) -> Array:
-    """Return y in one dimension; warn where it is a column."""
+    """Return y in one dimension; warn if it is a column."""
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of "
@@ -89,7 +89,7 @@ def flat(y: Array) -> Array:
 
 
 def task_of(classes: Classes, multilabel: bool) -> Task:
-    """Return the task of telling classes, or labels, apart."""
+    """Return the classification task for these classes."""
     return "multilabel" if multilabel else classes.task
 
 
@@ -160,8 +160,8 @@ def class_weights(
 ) -> Array | None:
     """Return the weight of each class; 'balanced' from the numbers of examples seen so far.
 
-    A dict may name classes that are not there when more may come, or when none is left out: the
-    rows of a fold need not have all classes.
+    A dict may contain unknown classes if more may come, or if no class is missing in it: the rows
+    of a fold need not have all classes.
     """
     if class_weight is None:
         return None

@@ -19,7 +19,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def read_matrix(X: Any, name: str, *, sparse: bool = True) -> Any:
-    """Return X as the core reads it: C-ordered floats or CSR, copied only if necessary.
+    """Return X in the format of the core, C-ordered floats or CSR, copied only if necessary.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Models in files: safe to load, exact to continue.
+"""Saving and loading models: safe to load, exact to continue.
 
 >>> import pathlib, tempfile
 >>> from aggro import PassiveAggressiveClassifier

@@ -18,12 +18,12 @@ PARTS = (*TYPES, *TALLIES, *FACTS)
 
 
 def encode_calibrator(calibrator: Calibrator, where: str, arrays: Arrays) -> Any:
-    """Return the margins as plain values; arrays go to ``arrays``."""
+    """Return the margins as plain values; add arrays to ``arrays``."""
     return encode({name: getattr(calibrator, name) for name in PARTS}, where, arrays)
 
 
 def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
-    """Return the margins, or raise if their parts do not fit together."""
+    """Return the margins, or raise if their parts are inconsistent."""
     parts = decode(given, arrays)
     if not isinstance(parts, dict) or parts.keys() != set(PARTS):
         raise ModelFileError("the recorded margins have wrong parts")
@@ -33,7 +33,7 @@ def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
 
 
 def encode_typical(typical: ReferenceRow, where: str, arrays: Arrays) -> Any:
-    """Return the reference row as plain values; arrays go to ``arrays``."""
+    """Return the reference row as plain values; add arrays to ``arrays``."""
     rows = ((typical.mean, typical.features), *typical.samples)
     data, indices = (np.concatenate(part) for part in zip(*rows, strict=True))
     ends = np.cumsum([len(values) for values, _ in rows])
@@ -42,7 +42,7 @@ def encode_typical(typical: ReferenceRow, where: str, arrays: Arrays) -> Any:
 
 
 def decode_typical(given: Any, arrays: Arrays) -> ReferenceRow:
-    """Return the reference row, or raise if its parts do not fit together."""
+    """Return the reference row, or raise if its parts are inconsistent."""
     parts = decode(given, arrays)
     met, data, indices, ends = (parts[name] for name in ("met", "data", "indices", "ends"))
     fits = type(met) is int and met >= 0 and 0 < len(ends) <= RECENT + 1
@@ -57,7 +57,7 @@ def decode_typical(given: Any, arrays: Arrays) -> ReferenceRow:
 
 
 def check_calibrator(found: Calibrator) -> None:
-    """Raise unless all parts are of the right kind and fit together."""
+    """Raise unless all parts have the right type and are consistent."""
     if any(type(getattr(found, name)) is not kind for name, kind in FACTS.items()):
         raise ModelFileError("the recorded margins have wrong counts")
     if found.classes < 1 or not (_shapes_fit(found) and _values_fit(found)):

@@ -24,7 +24,7 @@ from aggro.atomic import replacing
 
 
 class ModelFileError(ValueError):
-    """A model that cannot be saved, or a file that holds none.
+    """Raised if a model cannot be saved, or a file is not a valid model.
 
     >>> import aggro
     >>> issubclass(aggro.ModelFileError, ValueError)
@@ -70,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]:
 
 
 def parse(content: bytes, name: str) -> tuple[str, dict[str, Array]]:
-    """Return the text and the arrays of a file that is in memory; errors call it ``name``."""
+    """Return the text and the arrays of a file in memory; errors call it ``name``."""
     return _read(io.BytesIO(content), len(content), name)
 
 

@@ -16,7 +16,7 @@ from aggro.persistence.record import CLASSIFIERS, REGRESSORS
 from aggro.persistence.store import is_pipeline
 
 OPSET = 17
-IR_VERSION = 8  # of 2021: old runtimes read the file too
+IR_VERSION = 8  # of 2021, for old runtimes
 
 
 def to_sklearn(model: Any) -> Any:
@@ -101,7 +101,7 @@ def _require_linear(model: Any) -> None:
 
 
 def _dense_coef(model: Any) -> Array:
-    """Return a copy, outputs x features: the estimator's own is a view that learns on."""
+    """Return a copy, outputs x features, since the estimator's is a view that changes."""
     return np.array(model._coef(), order="C").reshape(model._learner.outputs, -1)
 
 
@@ -134,7 +134,7 @@ def _regression(coef: Array, intercept: Array, flat: bool) -> Any:
 
 
 def _graph(onnx: Any, model: Any, steps: list[Any]) -> Any:
-    """Return the steps before a model, X @ coef.T + intercept, and the rules of predictions."""
+    """Return the ONNX graph: preceding steps, X @ coef.T + intercept, and the prediction."""
     make, types = onnx.helper, onnx.TensorProto
     number = types.FLOAT if model._learner.dtype == np.float32 else types.DOUBLE
     outputs = model._learner.outputs
@@ -183,7 +183,7 @@ def _prepare(
 
 
 def _operations(step: Any) -> list[tuple[str, Any]]:
-    """Return what a step does to each column: operations, each with a number for each column."""
+    """Return the operations of a step, each with a number per column."""
     name = type(step).__name__
     if step is None or isinstance(step, str):  # "passthrough"
         return []
@@ -206,7 +206,7 @@ def _operations(step: Any) -> list[tuple[str, Any]]:
 
 
 def _is_plain(imputer: Any) -> bool:
-    """Return True if an imputer replaces NaN and keeps all columns."""
+    """Return whether an imputer replaces NaN and keeps all columns."""
     is_nan = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
     statistics = np.asarray(imputer.statistics_)
     complete = statistics.dtype.kind == "f" and bool(np.isfinite(statistics).all())
@@ -237,7 +237,7 @@ def _label_type(model: Any) -> Any:
 
 
 def _decide(make: Any, constants: dict[str, Array], model: Any, flat: bool) -> list[Any]:
-    """Return the steps from scores to labels."""
+    """Return the nodes from scores to labels."""
     index = "label" if model._multilabel else "index"
     if flat or model._multilabel:
         constants["zero"] = np.zeros((), model._learner.dtype)

@@ -189,7 +189,7 @@ def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> 
 
 
 def _check_kernel_sizes(facts: dict[str, Any], state: Arrays) -> None:
-    """Reject sizes for which the core would allocate more memory than the file has bytes."""
+    """Raise if the core would allocate more memory than the file has bytes."""
     features, outputs, slots = facts["features"], facts["outputs"], len(state["ids"])
     if not (0 <= features < MOST_FEATURES and 1 <= outputs <= MOST_OUTPUTS_WITHOUT_VECTORS + slots):
         raise ModelFileError("the numbers of features and outputs are out of range")

@@ -1,4 +1,4 @@
-"""The parameters that a model file may name, and their types."""
+"""The parameters in a model file, and their types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aggro.settings import AXES
 NUMBER = (int, float)
 PARAMETERS: dict[str, tuple[type, ...]] = {
     **{name: axis.kind.types for name, axis in AXES.items()},
-    "C": (*AXES["C"].kind.types, NoneType),  # None: as the algorithm says
+    "C": (*AXES["C"].kind.types, NoneType),  # None: default of the algorithm
     "task": (str,),
     "max_iter": (int,),
     "tol": (*NUMBER, NoneType),
@@ -53,7 +53,7 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
 
 
 def check_type(name: str, value: Any) -> None:
-    """Raise unless the parameter is known and its value of a type it can have.
+    """Raise unless the parameter is known and its value has a valid type.
 
     >>> check_type("C", 0.5)
     """

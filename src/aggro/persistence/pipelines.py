@@ -1,8 +1,8 @@
 """Pipelines of scikit-learn in model files: supported steps as plain values, never as code.
 
-A step is described by its class, its parameters and its fitted attributes. The classes are those of
-``STEPS``; a file cannot name another one. A model of aggro inside a pipeline is a whole model file
-in an array of bytes, so all its checks apply.
+A step is described by its class, its parameters and its fitted attributes. Only classes in
+``STEPS`` are allowed. A model of aggro inside a pipeline is a complete model file in an array of
+bytes, so all its checks apply.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MODULES = {
         "Normalizer",
         "OneHotEncoder",
         "OrdinalEncoder",
-        "FunctionTransformer",  # without a function: what "passthrough" becomes
+        "FunctionTransformer",  # without a function, for "passthrough"
     ),
     "sklearn.feature_extraction": ("DictVectorizer",),
     "sklearn.feature_extraction.text": (
@@ -41,7 +41,7 @@ _MODULES = {
     ),
 }
 STEPS = {name: module for module, names in _MODULES.items() for name in names}
-DROPPED = ("_stop_words_id",)  # an address in memory
+DROPPED = ("_stop_words_id",)  # a memory address
 VERSION = "sklearn"  # the attribute of a record that contains scikit-learn's version
 
 
@@ -52,7 +52,7 @@ def pipeline_record(model: Any) -> Record:
 
 
 def pipeline_of(record: Record) -> Any:
-    """Return the pipeline that plain data describe."""
+    """Return the pipeline described by plain data."""
     sklearn = optional("sklearn", "Loading a pipeline")
     found = record.attributes[VERSION]
     if str(found).split(".")[:2] != sklearn.__version__.split(".")[:2]:
@@ -84,7 +84,7 @@ def _encode(value: Any) -> Any:
         return {"model": np.frombuffer(content, np.uint8)}
     if hasattr(value, "get_params"):
         return _encode_step(value)
-    return value  # if it is no plain value, the file rejects it
+    return value  # other values are rejected when the file is written
 
 
 def _encode_dict(value: dict[Any, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""A model as plain data: the class it is of, its parameters and what it has learned.
+"""A model as plain data: its class, its parameters and its fitted state.
 
-``aggro.persistence.store`` makes estimators of records, and records of estimators.
+``aggro.persistence.store`` converts between estimators and records.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, Inde
 
 @dataclasses.dataclass
 class Record:
-    """A model: the name of its class, the parameters it was made with, its fitted attributes.
+    """A model: the name of its class, its parameters, its fitted attributes.
 
-    ``notes`` is plain JSON that belongs to the file rather than to the model.
+    ``notes`` is JSON about the file rather than the model.
     """
 
     name: str
@@ -57,17 +57,17 @@ class Record:
 
     @property
     def examples(self) -> int:
-        """How many examples the model has learned; none before it was fitted."""
+        """Number of examples learned; zero for an unfitted model."""
         return int(self.attributes["_learner"].examples) if "_learner" in self.attributes else 0
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, in one step."""
+    """Write a model to a file, atomically."""
     container.write(path, *_content(record))
 
 
 def bytes_of(record: Record) -> bytes:
-    """Return the bytes of a model file, without a disk."""
+    """Return the bytes of a model file."""
     return b"".join(container.pieces_of(*_content(record)))
 
 
@@ -87,13 +87,13 @@ def _content(record: Record) -> tuple[str, Arrays]:
     if record.notes:
         header["notes"] = record.notes
     for name, value in record.params.items():
-        if not hasattr(value, "item"):  # NumPy's numbers become Python's
+        if not hasattr(value, "item"):  # convert NumPy's numbers to Python's
             check_type(name, value)
     return json.dumps(header), arrays
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
-    """Read a model from a file; raise ModelFileError if it is anything else."""
+    """Read a model from a file; raise ModelFileError if it is not a model file."""
     text, arrays = container.read(path)
     try:
         return parse_record(text, arrays)

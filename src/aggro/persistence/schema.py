@@ -1,7 +1,7 @@
 """Types, shapes and ranges of the arrays in model files, for every kind of model.
 
-A checksum detects accidents, not forgeries. The core trusts the arrays that it is given, so each is
-compared with its ``Field`` before that.
+A checksum detects accidents, not forgeries. The core trusts its arrays, so each is compared with
+its ``Field`` first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.values import Array, Arrays
 
-TABLES = ("column", "slot", "feature")  # kinds of arrays that have one line for each feature
-LARGEST = 2**62  # of a counter: sums of two are no overflow
+TABLES = ("column", "slot", "feature")  # kinds of arrays with one line per feature
+LARGEST = 2**62  # of a counter: the sum of two does not overflow
 
 
 class Field(NamedTuple):
-    """The type and the shape of an array, and the range of its values. NaN is never in it.
+    """The type and the shape of an array, and the range of its values, which excludes NaN.
 
-    A side of None may have any length.
+    None stands for any length.
     """
 
     dtype: Any
@@ -52,7 +52,7 @@ LINEAR: dict[str, tuple[float, float]] = {
     ),
     "pool_key": (-math.inf, 0.0),
 }
-WORDS: dict[str, Field] = {  # of a vectoriser, by what their names begin with
+WORDS: dict[str, Field] = {  # arrays of a vectoriser, by the beginning of their names
     "columns_": Field(np.int32, (None,), *COUNT),
     "documents_": Field(np.float64, (2,), *POSITIVE),
     "with_": Field(np.float64, (None,), *POSITIVE),
@@ -97,7 +97,7 @@ def check_array(name: str, array: Any, field: Field) -> None:
         )
     if array.size == 0 or array.dtype == np.uint8:
         return
-    lowest, highest = array.min(), array.max()  # NaN if there is one
+    lowest, highest = array.min(), array.max()  # NaN if the array contains one
     if field.finite and not (np.isfinite(lowest) and np.isfinite(highest)):
         raise ModelFileError(f"{name} holds a value that is not finite")
     if not (field.low <= lowest and highest <= field.high):
@@ -107,8 +107,8 @@ def check_array(name: str, array: Any, field: Field) -> None:
 def linear_fields(pattern: Learner, features: int, lines: bool) -> dict[str, Field]:
     """Return the fields of a linear learner.
 
-    ``pattern`` is a learner of the same settings with one feature. If ``lines``, tables have a line
-    for each feature; else all arrays are flat.
+    ``pattern`` is a learner with the same settings and one feature. If ``lines``, tables have a
+    line per feature; else all arrays are flat.
     """
     kinds, fields = pattern.model.layout(), {}
     side = features + pattern.settings.fit_intercept
@@ -123,7 +123,7 @@ def linear_fields(pattern: Learner, features: int, lines: bool) -> dict[str, Fie
 
 
 def check_counters(counters: Array) -> None:
-    """Raise unless the counters are counts; the fourth number is random bits."""
+    """Raise unless the counters are counts; the fourth number contains random bits."""
     examples, averaged, frozen, _ = counters.tolist()
     if not (0 <= examples <= LARGEST and 0 <= averaged <= LARGEST and frozen in (0, 1)):
         raise ModelFileError("counters are out of range")
@@ -167,7 +167,7 @@ def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> 
 
 
 def check_words(state: Arrays, numbers: int) -> None:
-    """Raise unless the arrays of an encoder of texts have the right types; the core checks more."""
+    """Raise unless the arrays of a text encoder have the right types; the core checks more."""
     for name, array in state.items():
         source, _, part = name.partition("_")
         if source == "number":

@@ -27,7 +27,7 @@ MOST_LEARNERS = 128
 
 
 def encode_selection(selection: ModelSelection, where: str, arrays: Arrays) -> dict[str, Any]:
-    """Return the facts about a selection; the arrays of its learners go to ``arrays``."""
+    """Return the JSON description of a selection; add its arrays to ``arrays``."""
     return {
         "settings": encode_settings(selection.settings, arrays),
         "features": selection.features,
@@ -51,9 +51,9 @@ def encode_selection(selection: ModelSelection, where: str, arrays: Arrays) -> d
 def decode_selection(
     facts: dict[str, Any], where: str, arrays: Arrays, **given: Any
 ) -> ModelSelection:
-    """Return the selection, or raise if its parts do not fit together.
+    """Return the selection, or raise if its parts are inconsistent.
 
-    ``given`` are the representations and the search space, if these are not the default.
+    ``given`` are the representations and the search space, unless they are the default.
     """
     settings = decode_settings(facts["settings"], arrays)
     for name, wanted in FACTS.items():
@@ -92,7 +92,7 @@ def decode_selection(
 
 
 def _encode_maps(selection: ModelSelection, where: str, arrays: Arrays) -> dict[str, Any] | None:
-    """Return the facts about feature maps, or None if the candidates learn rows as they are."""
+    """Return the JSON description of feature maps, or None if candidates use the columns."""
     maps = selection.representations
     if not isinstance(maps, FeatureMaps):
         return None
@@ -108,7 +108,7 @@ def _encode_maps(selection: ModelSelection, where: str, arrays: Arrays) -> dict[
 def _decode_maps(
     facts: dict[str, Any], settings: Settings, columns: int, where: str, arrays: Arrays
 ) -> FeatureMaps:
-    """Return the feature maps, or raise if they do not fit the settings."""
+    """Return the feature maps, or raise if they are inconsistent with the settings."""
     kinds, seed, prefix = facts["kinds"], facts["seed"], f"{where}.maps."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
     known = kinds_of(settings, columns)
@@ -125,7 +125,7 @@ def _decode_maps(
 
 
 def _check_representations(selection: ModelSelection, numbers: list[Any]) -> None:
-    """Give the learners their representations, or raise if they do not have their columns."""
+    """Set the representations of the learners, or raise if their columns differ."""
     maps = selection.representations
     assert isinstance(maps, FeatureMaps)
     for learner, number in zip(selection.learners, numbers, strict=True):
@@ -145,7 +145,7 @@ def _fixed(fixed: Any, selection: ModelSelection) -> tuple[int, int]:
 
 
 def _decode_counted(given: Any) -> tuple[float, float]:
-    """Return the mistakes and the distance of earlier best candidates."""
+    """Return the mistakes and absolute errors of earlier best candidates."""
     if [type(each) for each in given] != [float, float] or not all(map(math.isfinite, given)):
         raise ModelFileError("the error counts must be two finite numbers")
     return given[0], given[1]

@@ -46,16 +46,16 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_calibrator": Calibrator,
     "_typical": ReferenceRow,
     "_origin": dict,  # how the command line read the data
-    "_counters": dict,  # columns that only rise or fall, see estimators/counters.py
-    "_names": list,  # behind hashed columns of tables
+    "_counters": dict,  # monotonic columns, see estimators/counters.py
+    "_names": list,  # names of hashed columns of tables
 }
 # Saved as flags: their values follow from the rest.
 FLAGS = ("_known_params", "_sparse_coef")
-EXTRA = ("_origin", "_names", "_sparse_coef")  # that an estimator has beside its fitted state
+EXTRA = ("_origin", "_names", "_sparse_coef")  # attributes besides the fitted state
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file from which ``load`` makes it again, to the last bit.
+    """Write a model to a file, from which ``load`` restores it exactly.
 
     The file contains arrays and a JSON header (safetensors), never code. It is replaced in one
     step: a concurrent reader sees the old file or the new one.
@@ -121,18 +121,18 @@ def record_of(model: Any) -> Record:
 
 
 def _is_original(model: Any) -> bool:
-    """Return True unless the class of a model only has the name of one that can be saved."""
+    """Return whether the class of a model is aggro's, not another one with the same name."""
     return is_pipeline(model) or type(model) is getattr(aggro, type(model).__name__, None)
 
 
 def is_pipeline(model: Any) -> bool:
-    """Return True if a model is a pipeline of scikit-learn."""
+    """Return whether a model is a pipeline of scikit-learn."""
     kind = type(model)
     return (kind.__module__, kind.__name__) == ("sklearn.pipeline", "Pipeline")
 
 
 def model_of(record: Record) -> Any:
-    """Return the model that plain data describe."""
+    """Return the model described by plain data."""
     if record.name not in CODECS:
         raise ModelFileError(f"it holds an unknown class of model: {record.name!r}")
     return CODECS[record.name][1](record)
@@ -172,7 +172,7 @@ def _attributes(fitted: Fitted, parameters: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _fitted(attributes: dict[str, Any], parameters: tuple[Any, ...] | None) -> Fitted:
-    """Return the fitted state that attributes describe."""
+    """Return the fitted state described by attributes."""
     get = attributes.get
     record = None
     if "_calibrator" in attributes:
@@ -212,7 +212,7 @@ def _estimator(record: Record) -> Any:
 
 
 def check_fitted(record: Record) -> None:
-    """Raise unless the fitted attributes are those of one and the same model."""
+    """Raise unless the fitted attributes are consistent."""
     fitted, learner = record.attributes, record.attributes["_learner"]
     names = fitted.get("feature_names_in_")
     fits = fitted["n_features_in_"] == learner.features
@@ -245,7 +245,7 @@ def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
 
 
 def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
-    """Tell whether the margins for ``probability=True``, if any, are those of this model."""
+    """Return whether the margins for ``probability=True``, if any, match the model."""
     found, typical = fitted.get("_calibrator"), fitted.get("_typical")
     classes, features = (len(fitted["classes_"]), fitted["_multilabel"]), max(learner.features, 1)
     return (found is None or (found.classes, found.multilabel) == classes) and (

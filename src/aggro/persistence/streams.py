@@ -42,7 +42,7 @@ def stream_record(model: Any) -> Record:
         recorded = model._recorded() if getattr(model, "probability", False) else None
     attributes: dict[str, Any] = {"names": names, "classes": list(map(to_plain, classes))}
     if names and all(type(name) is str for name in names):
-        attributes["names"] = np.array(names, dtype=object)  # JSON would need more room
+        attributes["names"] = np.array(names, dtype=object)  # smaller than JSON
     else:
         attributes["names"] = list(map(to_plain, names))
     ignored = np.zeros(len(names), np.uint8)
@@ -65,7 +65,7 @@ def stream_record(model: Any) -> Record:
 
 
 def stream_learner(record: Record) -> Any:
-    """Return the stream learner that plain data describe."""
+    """Return the stream learner described by plain data."""
     params, fitted = record.params, record.attributes
     learner, waiting = fitted["_learner"], fitted["waiting"]
     expected = {"names", "classes", "waiting", "_learner"}
@@ -86,7 +86,7 @@ def stream_learner(record: Record) -> Any:
 
 
 def _check_learner(record: Record, names: list[Any], classes: list[Any], learner: Any) -> None:
-    """Raise unless a learner is that of a stream with these parameters, names and classes."""
+    """Raise unless a learner matches the parameters, names and classes of a stream."""
     params, regression = record.params, record.name == "StreamRegressor"
     if not isinstance(learner, (Learner, ModelSelection)):
         raise ModelFileError("it holds no linear learner")
@@ -100,7 +100,7 @@ def _check_learner(record: Record, names: list[Any], classes: list[Any], learner
     if params["overflow"] == "hash" and params["max_features"]:
         fits &= learner.features == params["max_features"] and not names
     else:
-        waits = len(record.attributes["waiting"]["waiting_ends"])  # candidates will grow then
+        waits = len(record.attributes["waiting"]["waiting_ends"])  # candidates will be widened then
         grows = isinstance(learner, ModelSelection) and waits > 0
         fits &= grows or learner.features >= len(names)
     if not fits:
@@ -134,7 +134,7 @@ def _stream_record_of(fitted: dict[str, Any], classes: list[Any], batch: int) ->
 
 
 def to_plain(name: Any) -> Any:
-    """Return a name of a feature or class as a file holds it: tuples and bytes are marked."""
+    """Return a name of a feature or class as a plain value: tuples and bytes are marked."""
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, tuple):
@@ -147,7 +147,7 @@ def to_plain(name: Any) -> Any:
 
 
 def from_plain(name: Any) -> Any:
-    """Return the name that ``to_plain`` was given."""
+    """Return the name encoded by ``to_plain``."""
     if not isinstance(name, dict):
         return name
     ((kind, inner),) = name.items()

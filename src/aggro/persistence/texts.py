@@ -1,4 +1,4 @@
-"""Learners of texts in model files: what is known of words, and the model selection."""
+"""Text learners in model files: vocabulary, and model selection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_SOURCES = 2**16
 
 
 def encode_text_learner(learner: TextLearner, where: str, arrays: Arrays) -> dict[str, Any]:
-    """Return the facts about a learner of texts; its arrays go to ``arrays``."""
+    """Return the JSON description of a text learner; add its arrays to ``arrays``."""
     encoder, calibrator = learner.encoder, learner.calibrator
     arrays |= {f"{where}-words.{name}": array for name, array in encoder.state().items()}
     return {
@@ -51,7 +51,7 @@ def encode_text_learner(learner: TextLearner, where: str, arrays: Arrays) -> dic
 
 
 def decode_text_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> TextLearner:
-    """Return the learner, or raise if its parts do not fit together."""
+    """Return the learner, or raise if its parts are inconsistent."""
     if type(facts["repeated"]) is not int or facts["repeated"] < 0:
         raise ModelFileError(f"repeated={facts['repeated']!r} is not a count")
     encoder = _decode_encoder(facts, where, arrays)
@@ -76,7 +76,7 @@ def _decode_encoder(facts: dict[str, Any], where: str, arrays: Arrays) -> Encode
     options = Options(**decode(facts["options"], arrays))
     ranges = [(int(low), int(high)) for low, high in facts["ranges"]]
     for each in ranges:
-        dataclasses.replace(options, ngram_range=each)  # checks it
+        dataclasses.replace(options, ngram_range=each)  # validates it
     if not set(facts["kinds"]) <= {"tf", "idf"} or not facts["kinds"]:
         raise ModelFileError("it has unknown weightings of words")
     shape = (texts, bool(categories), numbers, int(facts["names"]))
@@ -90,7 +90,7 @@ def _decode_encoder(facts: dict[str, Any], where: str, arrays: Arrays) -> Encode
 
 
 def _check(learner: TextLearner) -> None:
-    """Raise unless the parts are those of one learner."""
+    """Raise unless the parts are consistent."""
     encoder, selection = learner.encoder, learner.selection
     fits = len(encoder.references) in (0, len(encoder.choices)) and selection.dtype == np.float32
     for each in selection.learners:
@@ -109,7 +109,7 @@ def _check(learner: TextLearner) -> None:
 
 
 def text_estimator_of(name: str, params: dict[str, Any], attributes: dict[str, Any]) -> Any:
-    """Return the estimator that plain data describe."""
+    """Return the estimator described by plain data."""
     model = getattr(aggro, name)(**params)
     expected = {"_learner"} if name == "TextRegressor" else {"_learner", "classes_"}
     expected |= set() if name == "TextRegressor" else {"_classes_given"}
@@ -124,7 +124,7 @@ def text_estimator_of(name: str, params: dict[str, Any], attributes: dict[str, A
 
 
 def _plain(options: Options) -> Options:
-    """Return the options with stop words as a sorted list, if they are words."""
+    """Return the options with stop words as a sorted list."""
     stops = options.stop_words
     if stops is None or isinstance(stops, str):
         return options
@@ -136,7 +136,7 @@ def _numbers(encoder: Encoder) -> int:
 
 
 def _fits(learner: TextLearner, attributes: dict[str, Any]) -> bool:
-    """Tell whether the learner is of the task that the attributes are of."""
+    """Return whether the learner and the attributes have the same task."""
     if "classes_" not in attributes:
         return learner.settings.task == "regression"
     classes = attributes["classes_"]

@@ -1,4 +1,4 @@
-"""Plain values as JSON and arrays: the only values in a model file."""
+"""Plain values as JSON and arrays, the only values in a model file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from aggro.persistence.container import NAMES, ModelFileError
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
-MOST_LETTERS = 2**28  # of an array of texts, all padded to the longest: a gigabyte
+MOST_LETTERS = 2**28  # characters of an array of texts padded to the longest: a gigabyte
 
 
 def encode(value: Any, where: str, arrays: Arrays) -> Any:
-    """Return the value for a JSON header; arrays go to ``arrays``, named by their place.
+    """Return the value for a JSON header; add arrays to ``arrays`` under their position.
 
     >>> encode((1, float("inf"), "a"), "x", {})
     {'tuple': [1, {'float': 'inf'}, 'a']}
@@ -45,7 +45,7 @@ def encode(value: Any, where: str, arrays: Arrays) -> Any:
 
 
 def decode(value: Any, arrays: Arrays) -> Any:
-    """Return the value that ``encode`` encoded."""
+    """Return the value encoded by ``encode``."""
     if not isinstance(value, dict):
         if isinstance(value, list):
             raise ModelFileError("unexpected list")
@@ -64,7 +64,7 @@ def _key(key: Any, where: str) -> Any:
 
 
 def _scalar(item: Any, where: str) -> Any:
-    """Return an item of an array of objects: a text, a number, which may be NaN, or None."""
+    """Return an item of an object array: a text, a number (possibly NaN), or None."""
     return encode(item, where, {}) if isinstance(item, float) else _key(item, where)
 
 
@@ -90,7 +90,7 @@ def _encode_array(value: Array, where: str, arrays: Arrays) -> Any:
 
 
 def _store_strings(items: list[str], where: str, arrays: Arrays) -> str:
-    """Store texts as bytes and ends: a vocabulary would need megabytes of the header."""
+    """Store texts as bytes and ends; a JSON list would make the header too large."""
     encoded = [item.encode("utf-8", "surrogatepass") for item in items]
     arrays[f"{where}.bytes"] = np.frombuffer(b"".join(encoded), np.uint8)
     arrays[f"{where}.ends"] = np.cumsum([len(item) for item in encoded], dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Pictures, drawn when asked for: matplotlib is imported by the functions that draw."""
+"""Figures; matplotlib is imported only by the functions that draw."""

@@ -1,4 +1,4 @@
-"""Pictures of a model selection: the error of each candidate, and the report."""
+"""Figures of a model selection: the error of each candidate, and the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure
 from aggro.selection.report import SelectionReport
 
-LEARNERS = ("metric", "scale")  # parameters that distinguish the lines of a picture
+LEARNERS = ("metric", "scale")  # parameters that distinguish the lines of a figure
 
 
 def draw_candidates(

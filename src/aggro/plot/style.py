@@ -15,7 +15,7 @@ MARKERS = "osD^vP*"
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise unless a picture can be written to the path; call this before long work."""
+    """Raise unless a figure can be written to the path; call this before long work."""
     _matplotlib()
     _format(path)
     check_writable(path)
@@ -26,7 +26,7 @@ def open_figure(
     columns: int = 1,
     figsize: tuple[float, float] = (7.0, 4.2),
 ) -> tuple[Any, list[Any]]:
-    """Return an empty figure and its axes; one that goes to a file needs no screen."""
+    """Return an empty figure and its axes; a figure for a file needs no display."""
     _matplotlib()
     if path is None:
         from matplotlib.pyplot import figure as make
@@ -56,7 +56,7 @@ def _matplotlib() -> None:
 
 
 def _format(path: str | os.PathLike[str]) -> str:
-    """Return the kind of picture that a name asks for; PNG where it says nothing."""
+    """Return the format of a file name; PNG if it has no suffix."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     known = FigureCanvasBase.get_supported_filetypes()

@@ -1,4 +1,4 @@
-"""Pictures of a sweep: the error against a parameter, and the curves over time."""
+"""Figures of a sweep: the error against a parameter, and the curves over time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aggro.plot.style import COLOURS, close_figure, open_figure
 
 
 def draw(result: Any, path: str | Path | None, against: str) -> Any:
-    """Draw both pictures side by side; save them when a path is given."""
+    """Draw both figures side by side; save them if a path is given."""
     figure, (left, right) = open_figure(path, columns=2, figsize=(11.0, 4.2))
     _against_parameter(left, result, against)
     _over_time(right, result)

@@ -1,4 +1,4 @@
-"""Every rule of the library in plain NumPy: the reference for readers and for tests of the core.
+"""All rules of the library in plain NumPy: a reference for readers and for tests of the core.
 
 Start with :mod:`~aggro.reference.rules` (step sizes), then
 :class:`~aggro.reference.linear.ReferenceLearner` (the loop that puts the pieces together).

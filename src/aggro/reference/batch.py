@@ -1,7 +1,7 @@
 """Several examples in one step: the small duals of a mini-batch (paper 003).
 
-A hard batch may contradict itself, so that its dual has no maximum: its examples are then taken one
-after another. For support classes that is the first sweep from zero.
+The constraints of a hard batch may be infeasible, so that its dual has no maximum: its examples are
+then learned one by one. For support classes this equals the first sweep from zero.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from .rules import TINY, Array, Labels, Mask, Slack, support_classes
 MAX_SWEEPS = 5000
 MAX_HARD_SWEEPS = 200
 MAX_ITERATIONS = 1000
-AT_REST = 1e-9  # of the steps; what moves less is kept moving by rounding
+AT_REST = 1e-9  # of the steps; smaller changes are rounding errors
 ACCURACY = 1e-12  # relative to the terms that cancel in the gradient
 
 
@@ -25,9 +25,9 @@ def batch_dual(
 ) -> Array | None:
     """Solve for the steps t of a batch: maximise ``l't - eps |t|_1 - 1/2 t'(A + ridge)t``.
 
-    Bounds are lower <= t <= upper. With raw losses l and A_jk = y_j y_k <x_j, x_k>: BPA-I is
-    0 <= t <= C; BPA-II is t >= 0 with ridge 1/2C; BPALS has no bounds (a linear solve); regression
-    has ``|t| <= C`` and an epsilon. None if the maximum is infinite: the batch contradicts itself.
+    Bounds are lower <= t <= upper. With raw losses l and A_jk = y_j y_k <x_j, x_k>: BPA-I is 0 <= t
+    <= C; BPA-II is t >= 0 with ridge 1/2C; BPALS has no bounds (a linear solve); regression has
+    ``|t| <= C`` and an epsilon. Return None if the maximum is infinite: the batch is infeasible.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def batch_dual(
 
 
 def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array | None:
-    """Maximise linear't - 1/2 t'Qt over a box: an active-set method, started by a sweep.
+    """Maximise linear't - 1/2 t'Qt over a box with an active-set method, started by a sweep.
 
-    None if the maximum is infinite.
+    Return None if the maximum is infinite.
     """
     t = _sweep(Q, linear, lower, upper)
     free = (lower < t) & (t < upper)
@@ -64,7 +64,7 @@ def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array
         violation = np.where(inward, np.abs(gradient) / np.maximum(size, TINY), 0.0)
         if np.all(violation <= ACCURACY):
             return t
-        if np.all(violation[free] <= ACCURACY):  # done with these: release the worst of the others
+        if np.all(violation[free] <= ACCURACY):  # release the worst of the others
             free[np.argmax(violation)] = True
         direction, longest = _ascent(Q, gradient, free, ACCURACY * size)
         bound = np.where(direction > 0, upper, lower)
@@ -79,7 +79,7 @@ def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array
 
 
 def _sweep(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
-    """Take one exact step per coordinate from 0, each at the current value of the others."""
+    """Take one exact step per coordinate from 0, at the current values of the others."""
     t = np.zeros_like(linear)
     for k in range(len(t)):
         t[k] = np.clip((linear[k] - Q[k] @ t) / Q[k, k], lower[k], upper[k])
@@ -87,14 +87,14 @@ def _sweep(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
 
 
 def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array, float]:
-    """Find the way up for the free coordinates and its greatest useful length."""
-    scale = np.sqrt(np.diag(Q)[free])  # to unit diagonal: the null space shows
+    """Return an ascent direction of the free coordinates and the longest useful step."""
+    scale = np.sqrt(np.diag(Q)[free])  # normalise the diagonal to reveal the null space
     inner, slope = Q[np.ix_(free, free)] / np.outer(scale, scale), gradient[free] / scale
     newton = np.linalg.lstsq(inner, slope, rcond=1e-13)[0]
-    straight = slope - inner @ newton  # in the null space of Q: no curvature, no end
+    straight = slope - inner @ newton  # in the null space of Q: no curvature, infinite step
     rounding = noise[free] / scale + ACCURACY * np.abs(inner) @ np.abs(newton)
     straight[np.abs(straight) <= rounding] = 0.0
-    bent = np.abs(inner @ straight) > AT_REST * (np.abs(inner) @ np.abs(straight))  # rounding, too
+    bent = np.abs(inner @ straight) > AT_REST * (np.abs(inner) @ np.abs(straight))  # up to rounding
     endless = bool(np.any(straight)) and not bool(np.any(bent))
     direction = np.zeros_like(gradient)
     direction[free] = (straight if endless else newton) / scale
@@ -104,12 +104,12 @@ def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array,
 def batch_support_classes(
     scores: Array, labels: Labels, gram: Array, penalties: list[Slack]
 ) -> Array:
-    """Coefficients T of a multiclass batch: W = centre + T'X, all wrong classes constrained.
+    """Return the coefficients T of a multiclass batch, W = centre + T'X.
 
     min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k, by exact
-    block steps: each example's support classes at its own current losses, until nothing moves. The
-    steps of a hard batch may take for ever, or lead nowhere; it is left to the active-set method
-    then, for it has no bounds but 0.
+    block steps: the support classes of each example at its current losses, until convergence. The
+    steps of a hard batch may not converge; it is then solved by the active-set method, since its
+    only bound is 0.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _class_sweep(
     """Take the exact step of each example in turn, at the current steps of the others."""
     T = T.copy()
     for k, y in enumerate(labels):
-        s = scores[k] + gram[k] @ T - gram[k, k] * T[k]  # without the block's own part
+        s = scores[k] + gram[k] @ T - gram[k, k] * T[k]  # without the contribution of the block
         wrong = np.arange(len(s)) != y
         tau = support_classes(1 - s[y] + s[wrong], gram[k, k], penalties[k])
         T[k, wrong], T[k, y] = -tau, tau.sum()
@@ -149,9 +149,9 @@ def _class_sweep(
 
 
 def _hard_support_classes(scores: Array, labels: Labels, gram: Array) -> Array | None:
-    """One step per example and wrong class, along e_y - e_v; None if they contradict each other."""
+    """Solve for one step per example and wrong class, along e_y - e_v; None if infeasible."""
     classes = scores.shape[1]
-    moves = np.diag(gram)[:, None] >= TINY  # a row without length cannot
+    moves = np.diag(gram)[:, None] >= TINY  # rows of length zero cannot move
     example, wrong = np.nonzero(moves & (np.arange(classes) != labels[:, None]))
     way = np.eye(classes)[labels[example]] - np.eye(classes)[wrong]
     Q = gram[np.ix_(example, example)] * (way @ way.T)

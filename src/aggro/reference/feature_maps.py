@@ -10,9 +10,9 @@ import numpy as np
 from .rules import Array
 
 MASK = (1 << 64) - 1
-CAPACITY = 512  # rows in the sample that ranks come from
+CAPACITY = 512  # rows in the sample that defines the ranks
 LIMIT = 4.0  # of standardised values
-PLACES = 256  # of the cells of a grid
+PLACES = 256  # cells of a grid
 MISSING = -1000.0  # the rank of a missing value
 OFFSETS = 0x6F66667365747321
 
@@ -50,21 +50,21 @@ class RandomBits:
 
 
 def mixed(seed: int, key: int) -> int:
-    """Return a seed made of a seed and a key."""
+    """Combine a seed and a key into a new seed."""
     return RandomBits(seed ^ (key * 0xD1B54A32D192ED03 & MASK)).bits()
 
 
 class Columns:
-    """What is known of columns after some rows: moments, a sample, and ranks in it."""
+    """Statistics of columns: moments, a sample of rows, and ranks in it."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.table: list[Array] = []  # all rows met so far
+        self.table: list[Array] = []  # all rows learned so far
         self.sampled: list[int] = []  # the rows in the sample
         self.ranked = np.empty((0, 0))  # the sample when ranks were last computed
 
     def grow(self, columns: int) -> None:
-        """Add columns, which were zero so far."""
+        """Add columns with zeros in earlier rows."""
         self.table = [np.append(row, np.zeros(columns - len(row))) for row in self.table]
         if self.table:
             late = np.zeros((len(self.ranked), columns - self.ranked.shape[1]))
@@ -84,11 +84,11 @@ class Columns:
             self.find_ranks()
 
     def find_ranks(self) -> None:
-        """Compute ranks by the present sample from here on."""
+        """Use the current sample for ranks."""
         self.ranked = np.array([self.table[i] for i in self.sampled])
 
     def standardised(self, row: Array) -> Array:
-        """Return the row less the mean, in standard deviations."""
+        """Return the row minus the mean, in standard deviations."""
         if not self.table:
             return np.zeros(len(row))
         table = np.array(self.table)
@@ -100,7 +100,7 @@ class Columns:
         return standardised
 
     def ranks(self, row: Array) -> Array:
-        """Return the share of sampled values below each value, equal ones counted half."""
+        """Return the share of sampled values below each value, counting equal ones half."""
         ranks = np.full(len(row), 0.5)
         for j in range(len(row) if len(self.ranked) else 0):
             known = np.sort(self.ranked[:, j][~np.isnan(self.ranked[:, j])])
@@ -115,7 +115,7 @@ class FeatureMap:
     """Standardised columns, random Fourier features and random binnings of rows.
 
     ``fourier`` is the (even) number of Fourier features, ``grids`` that of grids over the columns
-    met first. NaN is a missing value.
+    of the first row. NaN is a missing value.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class FeatureMap:
         self.known = Columns(mixed(self.seed, 3))
 
     def grow(self, columns: int) -> None:
-        """Add columns up to this number; what they are part of comes after all other features."""
+        """Add columns up to this number; their features come after all others."""
         fresh, first = range(self.columns, columns), len(self.sides)
         if not self.blocks:
             self.gamma, self.gain = 1.6 / max(columns, 4), columns**-0.5
@@ -180,7 +180,7 @@ class FeatureMap:
         return np.concatenate(parts)
 
     def _waves(self, standardised: Array, ranks: Array) -> Array:
-        """Return Fourier features of a Gaussian kernel, half of them of ranks."""
+        """Return random Fourier features, half of them of ranks."""
         seed, half = mixed(self.seed, 1), self.fourier // 2
         random = RandomBits(mixed(seed, OFFSETS))
         turns = np.array([random.uniform() for _ in range(self.fourier)])

@@ -1,4 +1,4 @@
-"""How features are scaled, where a step starts, and how its length is measured."""
+"""Scaling of features, the centre of a step, and the metric."""
 
 from collections import deque
 
@@ -8,20 +8,20 @@ from .rules import Array, Labels
 
 
 class Moments:
-    """Mean and standard deviation of rows of numbers that come one at a time."""
+    """Running mean and standard deviation of rows."""
 
     def __init__(self, size: int) -> None:
         self.rows: list[Array] = []
         self.mean, self.deviation = np.zeros(size), np.zeros(size)
 
     def update(self, row: Array) -> None:
-        """Count one more row."""
+        """Add a row."""
         self.rows.append(row)
         self.mean, self.deviation = np.mean(self.rows, axis=0), np.std(self.rows, axis=0)
 
 
 class Scaler:
-    """Brings features to one scale.
+    """Scales features online.
 
     ``online`` divides by the root mean square of the values that were not zero; ``standard``
     subtracts the mean and divides by the standard deviation; ``none`` does nothing.
@@ -40,7 +40,7 @@ class Scaler:
 
     @property
     def centre(self) -> Array:
-        """The value that is subtracted from each feature."""
+        """The value subtracted from each feature."""
         mean = self.moments.mean
         return mean if self.kind == "standard" else np.zeros_like(mean)
 
@@ -64,8 +64,8 @@ METRICS = ("euclidean", "diagonal", "adagrad", "newton", "full")
 class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
 
-    ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
-    ``adagrad`` takes the root of what ``diagonal`` keeps. ``newton`` keeps a vector that grows
+    ``euclidean`` never grows, ``diagonal`` stores a vector, ``full`` a matrix (paper 001, eq. 9).
+    ``adagrad`` uses the square root of that of ``diagonal``. ``newton`` stores a vector that grows
     before the update, by the squared loss.
 
     Examples
@@ -94,22 +94,22 @@ class Metric:
             self.precision = self.precision + kappa * np.outer(x, x)
         elif self.kind != "euclidean":
             kept = 1 + (1 - forgetting) * (self.precision - 1)
-            used = x != 0  # an infinite kappa would make NaN of a zero
+            used = x != 0  # avoid 0 * inf
             self.precision = self.precision.copy()
             self.precision[used] = kept[used] + kappa * x[used] ** 2
 
     def rescale_last(self, factor: float) -> None:
-        """Multiply the last feature by a factor; what it had above the first precision grows so."""
+        """Multiply the last feature by a factor and adjust the growth of its precision."""
         last = (-1, -1) if self.kind == "full" else -1
         if self.kind != "euclidean":
             self.precision[last] = 1 + factor**2 * (self.precision[last] - 1)
 
 
 class ClassMeans:
-    """Weighted mean of the examples of each class; a class never seen, or forgotten, has mean 0.
+    """Weighted mean of the examples of each class; 0 if there are none.
 
-    1/forgetting examples are remembered. A class is forgotten when those of its own that are left
-    weigh less than a hundredth of one.
+    About 1/forgetting examples are remembered. A class is forgotten when its remaining examples
+    weigh less than a hundredth of one example.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class ClassMeans:
                 self.weights[label] += weight
 
     def classifier(self, constant: float | None) -> Array:
-        """Nearest-centroid classifier: rows m_u; a constant feature carries -||m_u||^2 / 2."""
+        """Return the nearest-centroid classifier: rows m_u, intercepts -||m_u||^2 / 2."""
         met = self.weights > self.forgotten * self.weights.sum()
         means = np.where(met[:, None], self.sums / np.where(met, self.weights, 1.0)[:, None], 0.0)
         if constant is not None:
@@ -165,6 +165,6 @@ class Centre:
         self.queue: deque[Array] = deque(maxlen=length)
 
     def move(self, weights: Array, pull: Array) -> Array:
-        """Queue the present weights and return the centre."""
+        """Append the current weights to the queue and return the centre."""
         self.queue.append(weights)
         return np.asarray((np.mean(self.queue, axis=0) + self.gamma * pull) / (1 + self.gamma))

@@ -1,4 +1,4 @@
-"""Outputs that learn together: losses, centre, step, metric and average of one round."""
+"""A group of outputs: losses, centre, step, metric and average of one round."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .task import Task, rounding_of, without_rounding
 if TYPE_CHECKING:
     from .linear import ReferenceLearner
 
-MOST_COUNTED = 2.0  # the largest loss that Newton's metric counts
+MOST_COUNTED = 2.0  # largest loss counted by Newton's metric
 
 
 class OutputGroup:
-    """Outputs that learn together: they share constraints, metric and centre."""
+    """Outputs that share constraints, metric and centre."""
 
     def __init__(self, settings: ReferenceLearner) -> None:
         size = settings.n_features + settings.fit_intercept
@@ -65,7 +65,7 @@ class OutputGroup:
             self.average.update(self.W, len(y), new=not self.settings.frozen)
 
     def rescale_intercept(self, constant: float) -> None:
-        """Count the weight of the constant feature, 1 so far, in units of its new value."""
+        """Change the constant feature from 1 to a new value and rescale its weight."""
         kept = [self.W, *self.centre.queue, *(weights for _, weights in self.reservoir.members)]
         kept += [self.average.total] if self.average else []
         for weights in {id(array): array for array in kept}.values():
@@ -81,11 +81,11 @@ class OutputGroup:
         return self.mean()
 
     def mean(self) -> Array:
-        """Return the mean of the weights, or the last ones where there is none."""
+        """Return the mean of the weights, or the last ones if there is none."""
         return self.average.weights(self.W) if self.average else self.W
 
     def _move(self, weights: Array, updates: int, examples: int) -> None:
-        """Replace the weights, and count the updates and examples that made them."""
+        """Replace the weights; count the updates and examples."""
         if updates == 0:
             return
         if self.settings.average == "reservoir":
@@ -101,7 +101,7 @@ class OutputGroup:
         penalty, kappa = zip(*(self._penalty(o / (1 + gamma)) for o in omega), strict=True)
         if self.task.kind != "regression":
             self.means.update(rows, self.task.classes(y), omega, self.settings.forgetting)
-        # no weights satisfy a hard constraint on an absent example: it is skipped
+        # a hard constraint on a zero row is infeasible and skipped
         present = np.sum(rows**2, axis=1) >= TINY
         possible = present | ~np.array([p.hard for p in penalty])
         scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
@@ -138,12 +138,12 @@ class OutputGroup:
         settings = self.settings
         if settings.rule == "arow":
             return rules.slack("squared_hinge", weight / (2 * settings.r)), weight / settings.r
-        scaled_C, moved = settings.C * weight, 1 + settings.coupled  # outputs that a margin moves
+        scaled_C, moved = settings.C * weight, 1 + settings.coupled  # number of outputs in a margin
         gain = 2 * moved * scaled_C if settings.metric == "newton" else 1.0
         return rules.slack(settings.loss, scaled_C), gain
 
     def _pull(self) -> Array:
-        """m: the class means as a classifier; for a binary output their difference."""
+        """Return m, the class means as a classifier; for a binary output their difference."""
         constant = self.settings.constant if self.settings.fit_intercept else None
         means = self.means.classifier(constant)
         return means[1:] - means[:1] if self.task.kind == "binary" else means[: len(self.W)]
@@ -161,11 +161,11 @@ class OutputGroup:
             self.metric.grow(x, kappa, self.settings.forgetting)
 
     def _needed(self, V: float) -> float:
-        """Return the margin that a rule with doubt needs_step for."""
+        """Return the required margin of a confidence-weighted rule."""
         return self.settings.phi * (V if self.settings.rule == "cw" else float(np.sqrt(V)))
 
     def _rule(self, M: float, V: float, omega: float) -> tuple[float, float]:
-        """Return the step of the rule; a weight multiplies C."""
+        """Return the step of the rule; the weight multiplies C."""
         C, phi = self.settings.C * omega, self.settings.phi
         match self.settings.rule:
             case "perceptron":

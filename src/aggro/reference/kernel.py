@@ -1,4 +1,4 @@
-"""The same step on remembered examples: f = sum_j beta_j k(x_j, .), with a budget."""
+"""The learning step for kernel models: f = sum_j beta_j k(x_j, .), with a budget."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ ROUNDING = 1e-9  # of the costs of a removal
 def kernel_matrix(
     X: Array, Z: Array, kernel: str, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0
 ) -> Array:
-    """k(x, z) for all rows x of X and z of Z.
+    """Return k(x, z) for all rows x of X and z of Z.
 
     Examples
     --------
@@ -38,13 +38,13 @@ def kernel_matrix(
 
 
 def remove_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int, Array]:
-    """Remove the support vector r that costs least; return r and the coefficients without it.
+    """Remove the support vector r with the least cost; return r and the other coefficients.
 
-    The span of V absorbs r: min ||beta_r phi_r - sum_V beta_i phi_i||^2 is beta_r K_VV^-1 k_Vr, at
-    cost 1/2 ||beta_r||^2 (k_rr - k_rV K_VV^-1 k_Vr) (Wang & Vucetic 2010). V holds the last
-    ``fresh`` rows, which stay (``simple``), also r's nearest neighbour (``nearest``), or all
-    (``projection``). Where costs are equal but for rounding, the first of these rows goes.
-    ``oldest`` drops the first row of all outright.
+    Project r on the span of V: min ||beta_r phi_r - sum_V beta_i phi_i||^2 is beta_r K_VV^-1 k_Vr,
+    at cost 1/2 ||beta_r||^2 (k_rr - k_rV K_VV^-1 k_Vr) (Wang & Vucetic 2010). V contains the last
+    ``fresh`` rows, which stay (``simple``), also the nearest neighbour of r (``nearest``), or all
+    (``projection``). If costs are equal up to rounding, the first of these rows is removed.
+    ``oldest`` drops the first row.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def remove_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int
 
 
 def absorbers(K: Array, r: int, fresh: int, maintenance: str) -> list[int]:
-    """V: the rows that may absorb row r."""
+    """Return V, the rows that receive the weight of row r."""
     old = [j for j in range(len(K) - fresh) if j != r]
     new = list(range(len(K) - fresh, len(K)))
     match maintenance:
@@ -114,7 +114,7 @@ class ReferenceKernelLearner:
     n_mistakes: int = field(default=0, init=False)
     n_updates: int = field(default=0, init=False)
     cumulative_loss: float = field(default=0.0, init=False)
-    frozen: bool = field(default=False, init=False)  # the rows that come were learned before
+    frozen: bool = field(default=False, init=False)  # the following rows are known
 
     def __post_init__(self) -> None:
         kind = self.multiclass if self.task == "multiclass" else self.task
@@ -128,7 +128,7 @@ class ReferenceKernelLearner:
         return np.asarray(self.beta.sum(axis=0) * self.fit_intercept)
 
     def scores(self, X: ArrayLike) -> Array:
-        """One row of scores per row of X."""
+        """Return one row of scores per row of X."""
         rows = np.asarray(X, dtype=np.float64)
         return np.asarray(self._kernel(rows, self.support) @ self.beta)
 
@@ -137,7 +137,7 @@ class ReferenceKernelLearner:
         self.learn_batch(np.atleast_2d(x), [y], [weight])
 
     def learn_batch(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Learn all rows in one step; those that moved something become support vectors."""
+        """Learn all rows in one step; rows with a step become support vectors."""
         rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         rows, labels, omega = rows[omega > 0], labels[omega > 0], omega[omega > 0]
@@ -162,14 +162,14 @@ class ReferenceKernelLearner:
             self.support = np.delete(self.support, r, axis=0)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Learn the rows in their order, ``batch_size`` at a time."""
+        """Learn the rows in order, ``batch_size`` at a time."""
         rows, labels = np.asarray(X), np.asarray(y)
         omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         for some in batches(omega, self.batch_size):
             self.learn_batch(rows[some], labels[some], omega[some])
 
     def _rounding(self, rows: Array) -> Array:
-        """How far rounding may move each score: a kernel magnifies that of its products."""
+        """Return a bound of the rounding error of each score, which a kernel magnifies."""
         own, other = (
             np.array([self._kernel(x[None], x[None])[0, 0] for x in X])
             for X in (rows, self.support)

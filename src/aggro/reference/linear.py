@@ -1,4 +1,4 @@
-"""The algorithm: scale the rows, evaluate them, and let each group of outputs learn."""
+"""The algorithm: scale rows, evaluate them, and update each group of outputs."""
 
 from dataclasses import dataclass, field
 
@@ -23,13 +23,13 @@ CHOICES = {
 
 @dataclass
 class ReferenceLearner:
-    """Linear online learner on dense rows: every axis of the family, one keyword each.
+    """Linear online learner on dense rows, with a keyword for each axis.
 
-    Labels: -1/+1 (binary), 0..n_outputs-1 (multiclass), a number or a row of them (regression),
-    a row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the
-    weights after each round if ``average`` is set (from example ``average`` on), the mean of a
-    sample of survivors if it is "reservoir", the better of a late average and the last weights if
-    it is "auto", else the last weights. ``memory`` is what an example leaves of that record.
+    Labels: -1/+1 (binary), 0..n_outputs-1 (multiclass), a number or a row of them (regression), a
+    row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the weights
+    after each round if ``average`` is set (from example ``average`` on), the mean of a sample of
+    past weights if it is "reservoir", the better of a late average and the last weights if it is
+    "auto", else the last weights. ``memory`` is the discount factor of that record.
 
     Examples
     --------
@@ -112,14 +112,14 @@ class ReferenceLearner:
                 self.selection.update(*error, weight)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Learn the rows in their order, ``batch_size`` at a time."""
+        """Learn the rows in order, ``batch_size`` at a time."""
         rows, labels = np.asarray(X), np.asarray(y)
         omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         for some in batches(omega, self.batch_size):
             self.learn_batch(rows[some], labels[some], omega[some])
 
     def scores(self, X: ArrayLike) -> Array:
-        """One row of scores per row of X."""
+        """Return one row of scores per row of X."""
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.W.T + self.b)
 
     def freeze_means(self) -> None:
@@ -140,13 +140,13 @@ class ReferenceLearner:
 
     @property
     def W(self) -> Array:
-        """The predictor's weights, outputs x features, for features as they are given."""
+        """The predictor's weights, outputs x features, for unscaled features."""
         weights = np.vstack([group.predictor()[:, : self.n_features] for group in self.groups])
         return np.asarray(weights * self.scaler.factor)
 
     @property
     def b(self) -> Array:
-        """The predictor's intercepts; without ``fit_intercept`` only what scaling shifts."""
+        """The predictor's intercepts; without ``fit_intercept`` only the shift by scaling."""
         shift = self.W @ self.scaler.centre
         if not self.fit_intercept:
             return np.asarray(-shift)
@@ -155,17 +155,17 @@ class ReferenceLearner:
 
     @property
     def n_mistakes(self) -> int:
-        """Wrong predictions made before learning, summed over independent outputs."""
+        """Number of wrong predictions before learning, summed over independent outputs."""
         return sum(group.n_mistakes for group in self.groups)
 
     @property
     def n_updates(self) -> int:
-        """Examples that moved the weights, summed over independent outputs."""
+        """Number of updates, summed over independent outputs."""
         return sum(group.n_updates for group in self.groups)
 
     @property
     def cumulative_loss(self) -> float:
-        """Losses before learning, summed over independent outputs."""
+        """Sum of the losses before learning, over independent outputs."""
         return sum(group.cumulative_loss for group in self.groups)
 
     def _rows(self, X: ArrayLike) -> Array:
@@ -178,7 +178,7 @@ class ReferenceLearner:
         return np.column_stack([rows, np.full(len(rows), self.constant)])
 
     def _size_intercept(self, rows: Array) -> None:
-        """Set the constant from the first row that is not zero; keep what was learned before."""
+        """Set the constant feature from the first nonzero row; keep the model."""
         lengths = np.sqrt(np.sum(rows**2, axis=1))
         if np.any(found := lengths**2 >= TINY):
             self.sized, self.constant = True, min(1.0, 0.2 * float(lengths[found][0]))
@@ -186,7 +186,7 @@ class ReferenceLearner:
                 group.rescale_intercept(self.constant)
 
     def _targets(self, y: ArrayLike) -> list[Array]:
-        """One array of targets per group."""
+        """Return one array of targets per group."""
         labels = np.asarray(y, dtype=np.float64)
         if self.task == "multiclass" and not self.coupled:
             labels = np.where(labels[:, None] == np.arange(self.n_outputs), 1.0, -1.0)

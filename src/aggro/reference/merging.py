@@ -1,4 +1,4 @@
-"""The rules of a merge of models that were learned separately."""
+"""Rules for merging models that were trained separately."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def by_update_counts(
     damping: float = 0.0,
     relaxation: float = 0.0,
 ) -> Array:
-    """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; where all n_s are 0, start.
+    """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; start if all n_s are 0.
 
-    n_s counts the steps of model s that moved the weight, or is the precision that it gained. Where
-    m of S models have moved the weight, the change is multiplied by
-    (m / S)^damping (1 + relaxation (1 - 1/m)).
+    n_s is the number of updates of the weight in model s, or the precision that it gained. If m of
+    S models have updated the weight, the change is multiplied by (m / S)^damping (1 + relaxation (1
+    - 1/m)).
 
     >>> import numpy as np
     >>> from aggro.reference import by_update_counts

@@ -1,4 +1,4 @@
-"""What predicts: last weights, their mean, a sample of them, or an ensemble of candidates."""
+"""Predictors: last weights, their mean, a sample of them, or an ensemble of candidates."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Average:
             self.rounds += weight
 
     def weight(self, examples: int, new: bool) -> float:
-        """Return how much the weights after a round of examples count."""
+        """Return the weight of a round of examples."""
         return float(examples)
 
     def weights(self, last: Array) -> Array:
@@ -65,10 +65,10 @@ class LateAverage(Average):
 class PredictorSelection:
     """Two predictors, the mean and the last weights, evaluated before each example is learned.
 
-    The last weights predict where they have made fewer mistakes lately than chance explains; in
-    regression, where they were closer to the targets; and for the first ``FEW`` examples. Errors
-    count by the weights of their examples: in units of sum w^2 / sum w, weighted mistakes vary by
-    chance like counts of mistakes.
+    The last weights predict if they have made significantly fewer mistakes lately; in regression,
+    if they were closer to the targets; and for the first ``FEW`` examples. Errors count by the
+    weights of their examples: in units of sum w^2 / sum w, weighted mistakes vary by chance like
+    counts of mistakes.
     """
 
     FEW = 10
@@ -88,7 +88,7 @@ class PredictorSelection:
 
     @property
     def mean_predicts(self) -> bool:
-        """Whether it is the mean that predicts."""
+        """Whether the mean predicts."""
         if self.n_evaluated < self.FEW:
             return False
         ahead = self.mistakes[0] - self.mistakes[1]
@@ -186,7 +186,7 @@ class EnsemblePrediction:
         self.sizes, self.losses = np.zeros(candidates), np.zeros((candidates, len(STRETCHES)))
 
     def units(self) -> Array:
-        """Return the mean sizes of the margins: one while nothing is known."""
+        """Return the mean sizes of the margins; one without examples."""
         sizes = self.sizes / self.weight if self.weight else self.sizes
         return np.where(sizes > 0, sizes, 1.0)
 

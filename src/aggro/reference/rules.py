@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Labels = NDArray[np.int64]
 
-TINY = float(np.finfo(np.float64).tiny)  # squared norms below this belong to an absent example
-SURE = sqrt(TINY)  # a variance below this is none: its inverse squared would overflow
+TINY = float(np.finfo(np.float64).tiny)  # smaller squared norms count as zero
+SURE = sqrt(TINY)  # smaller variances count as zero: their inverse square would overflow
 
 
 class Slack(NamedTuple):
@@ -62,7 +62,7 @@ def slack(loss: str, C: float) -> Slack:
 
 
 def step_size(loss: float, q: float, penalty: Slack) -> float:
-    """Step tau for one constraint of raw loss ``l`` whose direction has squared norm ``q``.
+    """Return the step tau for one constraint of raw loss l and squared norm q.
 
     min 1/2 ||w - c||^2 + penalty(xi)  s.t.  y <w, x> >= 1 - xi  gives  w = c + tau y x with
     tau = [l]+ / q (PA),  min(C, [l]+ / q) (PA-I),  [l]+ / (q + 1/2C) (PA-II); paper 003, eqs 3-6.
@@ -73,13 +73,13 @@ def step_size(loss: float, q: float, penalty: Slack) -> float:
     >>> [step_size(1.0, 4.0, slack(loss, 0.1)) for loss in ("hard", "hinge")]
     [0.25, 0.1]
     """
-    if q < TINY:  # nothing to move along
+    if q < TINY:  # a zero row cannot move
         return 0.0
     return float(np.clip(loss / (q + penalty.ridge), penalty.lo, penalty.cap))
 
 
 def support_classes(losses: Array, n: float, penalty: Slack) -> Array:
-    """Step away from all wrong classes v at once, sharing one slack (SPA, SPA-I, SPA-II).
+    """Return the steps for all wrong classes v, which share one slack (SPA, SPA-I, SPA-II).
 
     min 1/2 sum_u ||w_u - c_u||^2 + penalty(xi)  s.t.  s_y - s_v >= 1 - xi for every v != y, with
     losses l_v = 1 - s_y + s_v and n = ||x||^2: w_v -= tau_v x, w_y += (sum tau) x; paper 004, §3.
@@ -105,7 +105,7 @@ def support_classes(losses: Array, n: float, penalty: Slack) -> Array:
 
 
 def perceptron(M: float, weight: float = 1.0) -> tuple[float, float]:
-    """Rosenblatt: w += y x on a mistake. A tie is a mistake, so that w = 0 learns.
+    """Rosenblatt: w += y x on a mistake. Ties are mistakes, so that w = 0 is updated.
 
     Examples
     --------
@@ -142,15 +142,15 @@ def cw_variance(M: float, V: float, phi: float) -> tuple[float, float]:
         return 0.0, 0.0
     B = 1 + 2 * phi * M
     D = sqrt((1 - 2 * phi * M) ** 2 + 8 * phi**2 * V)
-    # two forms of the same root: each is free of cancellation for its sign of B
+    # two forms of the same root, each free of cancellation for one sign
     alpha = 2 * (phi * V - M) / (V * (B + D)) if B > 0 else (D - B) / (4 * phi * V)
     return alpha, 2 * alpha * phi
 
 
 def _stdev_growth(alpha: float, V: float, phi: float) -> tuple[float, float]:
-    """Return alpha and kappa = alpha phi / sqrt(u), sqrt(u) being the deviation after the step.
+    """Return alpha and kappa = alpha phi / sqrt(u), where sqrt(u) is the deviation after the step.
 
-    sqrt(u) = (sqrt(a^2 + 4V) - a) / 2 with a = alpha V phi, whose difference would cancel.
+    sqrt(u) = (sqrt(a^2 + 4V) - a) / 2 with a = alpha V phi, rewritten to avoid cancellation.
     """
     a = alpha * V * phi
     return alpha, alpha * phi * (a + sqrt(a * a + 4 * V)) / (2 * V)
@@ -181,7 +181,7 @@ def scw_i(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
         return 0.0, 0.0
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
     root = sqrt(M**2 * phi**4 / 4 + V * phi**2 * zeta)
-    # two forms of the same root: each is free of cancellation for its sign of M
+    # two forms of the same root, each free of cancellation for one sign
     alpha = (phi**2 * V - M**2) / (V * (M * psi + root)) if M > 0 else (root - M * psi) / (V * zeta)
     return _stdev_growth(min(C, max(0.0, alpha)), V, phi)
 
@@ -200,7 +200,7 @@ def scw_ii(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
     n = V + 1 / (2 * C)
     root = phi * sqrt(phi**2 * M**2 * V**2 + 4 * n * V * (n + V * phi**2))
     middle = M * (2 * n + phi**2 * V)
-    if M > 0:  # as above
+    if M > 0:  # two forms of the same root, as above
         alpha = 2 * (phi**2 * V - M**2) / (middle + root)
     else:
         alpha = (root - middle) / (2 * n * (n + V * phi**2))

@@ -17,7 +17,7 @@ KINDS = ("binary", "regression", *CLASSES)
 
 
 EPSILON = float(np.finfo(np.float64).eps)
-DOUBTFUL = 2.0**-23  # share of its scores below which a loss may be their rounding
+DOUBTFUL = 2.0**-23  # losses below this share of the scores may be rounding errors
 
 
 def rounding_of(rows: Array, W: Array) -> Array:
@@ -41,7 +41,7 @@ def without_rounding(losses: Array | float, size: Array | float, rounding: Array
 
 
 def batches(weights: Array, size: int) -> Iterator[Labels]:
-    """Cut a stream into disjoint batches of row numbers; rows of weight 0 take no place."""
+    """Yield disjoint batches of row numbers, not counting rows of weight 0."""
     present = np.flatnonzero(weights)
     for start in range(0, len(present), size):
         yield present[start : start + size]
@@ -49,7 +49,7 @@ def batches(weights: Array, size: int) -> Iterator[Labels]:
 
 @dataclass(frozen=True)
 class Task:
-    """Outputs tied by their constraints.
+    """The outputs of one problem and their constraints.
 
     One output for ``binary`` (labels -1/+1) and ``regression``; K outputs for the classes 0..K-1
     of ``support``, ``top`` and ``predicted``.
@@ -67,7 +67,7 @@ class Task:
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
-        slack(self.loss, 1.0)  # rejects an unknown loss
+        slack(self.loss, 1.0)  # raises if the loss is unknown
         if self.kind not in KINDS:
             raise ValueError(f"{self.kind!r} is not one of {KINDS}")
         if self.kind == "support" and self.loss == "least_squares":
@@ -86,7 +86,7 @@ class Task:
     def constraints(
         self, scores: Array, y: Array, rounding: Array | float = 0.0
     ) -> tuple[Array, Array]:
-        """One margin per example: its direction over the outputs and its raw loss."""
+        """Return the direction over the outputs and the raw loss of the margin of each example."""
         rounding = np.broadcast_to(rounding, scores.shape)
         if self.kind == "regression":
             gap = y - scores[:, 0]
@@ -111,7 +111,7 @@ class Task:
         return np.abs(raw) if self.loss == "least_squares" else np.maximum(raw, 0.0)
 
     def mistakes(self, scores: Array, y: Array) -> Mask:
-        """Find the wrong predictions; a regression makes none."""
+        """Return which predictions are wrong; none in regression."""
         if self.kind == "regression":
             return np.zeros(len(y), dtype=np.bool_)
         if self.kind == "binary":
@@ -119,7 +119,7 @@ class Task:
         return np.asarray(np.argmax(scores, axis=1) != y)
 
     def needs_step(self, scores: Array, y: Array, rounding: Array | float = 0.0) -> Mask:
-        """Find the examples with a loss; for ``predicted``, only those with a wrong label."""
+        """Return which examples have a loss; for ``predicted``, only those with a wrong label."""
         violated = self.losses(scores, y, rounding) > 0
         return violated & self.mistakes(scores, y) if self.kind == "predicted" else violated
 
@@ -131,13 +131,13 @@ class Task:
         penalties: list[Slack],
         rounding: Array | float = 0.0,
     ) -> Array:
-        """T, examples x outputs: the weights move from the centre by T' (X Sigma).
+        """Return T, examples x outputs: the weights move from the centre by T' (X Sigma).
 
         ``scores`` are those of the centre, ``gram`` is X Sigma X'.
         """
         T = np.zeros_like(scores)
         rounding = np.broadcast_to(rounding, scores.shape)
-        use = np.diag(gram) >= TINY  # an absent example moves nothing
+        use = np.diag(gram) >= TINY  # a zero row cannot move
         if self.kind == "predicted":
             use &= self.mistakes(scores, y)
         rows = np.flatnonzero(use)
@@ -149,7 +149,7 @@ class Task:
     def _solve(
         self, scores: Array, y: Array, gram: Array, penalties: list[Slack], rounding: Array
     ) -> Array:
-        """Solve for examples that all count; a single one has a closed form."""
+        """Solve for examples with nonzero rows; a single one has a closed form."""
         direction, raw = self.constraints(scores, y, rounding)
         A = (direction @ direction.T) * gram
         lo, cap, ridge = np.array(penalties).T
@@ -163,7 +163,7 @@ class Task:
             if t is None:
                 return self._one_after_another(scores, y, gram, penalties, rounding)
             T = t[:, None] * direction
-        # what the others have met, but for rounding, needs no step of its own
+        # constraints satisfied by the steps of the others, up to rounding, need no step
         steps = np.abs(T).max(axis=1)
         met = steps * (np.diag(gram) + ridge)
         target = np.abs(y) if self.kind == "regression" else np.ones(len(y))
@@ -174,7 +174,7 @@ class Task:
     def _one_after_another(
         self, scores: Array, y: Array, gram: Array, penalties: list[Slack], rounding: Array
     ) -> Array:
-        """Take each example at the scores that the steps before it have left, its predictor too."""
+        """Learn the examples one by one, each with the scores after earlier steps."""
         T = np.zeros_like(scores)
         for k in range(len(y)):
             one = slice(k, k + 1)

@@ -1,1 +1,1 @@
-"""Many settings learned in one pass: axes, data, results."""
+"""Sweeps: many settings learned in one pass."""

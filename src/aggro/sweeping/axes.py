@@ -16,7 +16,7 @@ NAMES = {*AXES, "algorithm"}
 
 
 def read_axes(axes: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the values of every axis; raise if an axis is unknown or has none."""
+    """Return the values of every axis; raise if an axis is unknown or has no values."""
     for name in axes:
         if name not in NAMES:
             raise TypeError(f"sweep has no axis {name!r}; the axes are {', '.join(sorted(NAMES))}.")
@@ -35,12 +35,12 @@ def _values(name: str, given: Any) -> list[Any]:
 
 
 def _is_scalar(value: Any) -> bool:
-    """Tell whether a value is one number or string of NumPy's."""
+    """Return whether a value is a scalar of NumPy."""
     return isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0
 
 
 def rows_for(axes: dict[str, list[Any]], task: Task) -> list[SweepRow]:
-    """Return a row for every combination; those that come to the same settings are one."""
+    """Return a row for every distinct combination."""
     rows: dict[Any, SweepRow] = {}
     for values in product(*axes.values()):
         row = _row(dict(zip(axes, values, strict=True)), task)
@@ -57,7 +57,7 @@ def rows_for(axes: dict[str, list[Any]], task: Task) -> list[SweepRow]:
 def _row(params: dict[str, Any], task: Task) -> SweepRow:
     variant, regression = _variant(params, task), task == "regression"
     kind = ESTIMATORS[variant.estimator]
-    # An axis that the variant does not have is no setting of it.
+    # Drop axes that the variant does not have.
     params = {k: v for k, v in params.items() if k in {"algorithm", *kind.axes}}
     given = {k: v for k, v in params.items() if k != "algorithm"}
     settings = Settings(task=task, **keywords_of(variant.name, regression, given))
@@ -76,7 +76,7 @@ def _row(params: dict[str, Any], task: Task) -> SweepRow:
 
 
 def _variant(params: dict[str, Any], task: Task) -> Variant:
-    """Return the row of the catalogue that these parameters change."""
+    """Return the catalogue row that these parameters modify."""
     regression = task == "regression"
     variant = find(params.get("algorithm", PLAIN[regression]))
     if ESTIMATORS[variant.estimator].kernel:
@@ -91,7 +91,7 @@ def _variant(params: dict[str, Any], task: Task) -> Variant:
 
 
 def _tell_apart(rows: list[SweepRow]) -> None:
-    """Let the names show as many digits as it takes for no two to be alike."""
+    """Increase the number of digits until all names differ."""
     for digits in range(3, 18):
         for row in rows:
             row.digits = digits

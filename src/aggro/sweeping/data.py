@@ -1,4 +1,4 @@
-"""Where the rows of a sweep come from: arrays, or files read batch by batch."""
+"""The rows of a sweep: arrays, or files read in batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aggro.learner import Array
 from aggro.settings import Task, class_task
 from aggro.training_batch import read_weights
 
-MOST_TARGETS = 1 << 20  # that are kept for their median
+MOST_TARGETS = 1 << 20  # stored to compute their median
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Part:
     X: Any
     targets: dict[str, Any]
     order: Array
-    first: int = 0  # the number of the first row in the data
+    first: int = 0  # index of the first row in the data
 
     def joined(self, other: Part) -> Part:
         """Return these rows followed by others."""
@@ -46,7 +46,7 @@ class Part:
         return Part(X, targets, order, self.first)
 
     def rest(self, start: int) -> Part:
-        """Return a copy of what comes from ``start`` on."""
+        """Return a copy of the rows from ``start`` on."""
         some = self.order[start:]
         targets = {n: None if v is None else v[some] for n, v in self.targets.items()}
         return Part(self.X[some], targets, np.arange(len(some)), self.first + start)
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass
 class Data:
-    """What the rows are, known before the first of them is learned."""
+    """Rows, and properties of the data that are known before learning."""
 
     task: Task
     classes: Array | None
@@ -99,14 +99,14 @@ class ArrayData(Data):
 
     @classmethod
     def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
-        """Check arrays, and tell what they are."""
+        """Check arrays and determine their properties."""
         X, names = read_matrix(X, "aggro.sweep"), feature_names(X)
         check_finite(X)
         count, features = X.shape
         rest = (features, X.dtype, count, names)
         constant = ConstantPrediction()
         if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):
-            task = "regression"  # whole numbers of an integer type are classes, as everywhere
+            task = "regression"  # integers are classes, as everywhere
         if task == "regression":
             values = read_values(y, count)
             constant.add_targets(values)
@@ -129,24 +129,24 @@ class ArrayData(Data):
 
 
 def task_of(classes: Array, asked: Task | None) -> Task:
-    """Return the task of telling these classes apart."""
+    """Return the classification task for these classes."""
     if len(classes) < 2:
         raise ValueError(f"y holds one class only ({classes[0]!r}); two or more are needed.")
     found = class_task(len(classes))
-    if asked != "multiclass":  # two classes are several
+    if asked != "multiclass":  # two classes can be a multiclass task
         check_task(asked, found, f" ({len(classes)} classes)")
     return found
 
 
 def check_task(asked: Task | None, found: Task, why: str = "") -> None:
-    """Raise if the task that was asked for is not that of the answers."""
+    """Raise if the requested task does not match the targets."""
     if asked not in (None, found):
         raise ValueError(f"task={asked!r}, but y is {found}{why}; leave task out, or mend y.")
 
 
 @dataclass
 class FileData(Data):
-    """Rows in files. They are read once to learn what they are, then once for each pass."""
+    """Rows in files, which are read once to determine their properties and once per pass."""
 
     reader: Reader
 
@@ -174,7 +174,7 @@ class FileData(Data):
         """Return the batches of the files, one at a time."""
         count = 0
         for X, y, weights in map(_counted, self.reader):
-            if hasattr(X, "indptr"):  # a batch has the columns seen up to it; this copies nothing
+            if hasattr(X, "indptr"):  # a batch has the columns seen so far; this copies nothing
                 X.resize((X.shape[0], self.features))
             targets = {**self._targets(y), "weights": weights}
             yield Part(X, targets, np.arange(X.shape[0]), count)
@@ -197,7 +197,7 @@ class FileData(Data):
 
 
 def _counted(batch: Any) -> tuple[Any, Any, Array | None]:
-    """Return the rows of a batch that count: those of weight zero are as if they were not there."""
+    """Return the rows of a batch with positive weight."""
     if batch.y is None:
         raise ValueError(
             "The files have no answers; name their column, as in "
@@ -213,7 +213,7 @@ def _counted(batch: Any) -> tuple[Any, Any, Array | None]:
 
 
 class Labels:
-    """The answers of files, met batch by batch: which classes there are, if they are classes."""
+    """Collects the targets of files batch by batch: the classes, or values."""
 
     def __init__(self, task: Task | None) -> None:
         self.task = task
@@ -222,8 +222,8 @@ class Labels:
         self.constant = ConstantPrediction()
 
     def meet(self, y: Any, weights: Array | None = None) -> None:
-        """Take in the answers of a batch."""
-        if isinstance(y, list):  # several labels in a row
+        """Add the targets of a batch."""
+        if isinstance(y, list):  # several labels per row
             self.several, y = True, np.array(list(chain.from_iterable(y)))
         if self.task == "regression":
             if self.several:
@@ -243,7 +243,7 @@ class Labels:
         return None if self.several else self.constant.error_rate()
 
     def verdict(self) -> tuple[Task, Array | None]:
-        """Return the task, and the classes if it has some."""
+        """Return the task, and the classes of a classification."""
         if self.task == "regression" or self.known is None:
             return "regression", None
         if self.several:
@@ -256,8 +256,8 @@ class ConstantPrediction:
     """The best constant prediction: the most frequent class, or the median target."""
 
     def __init__(self) -> None:
-        self._classes: dict[Any, float] = {}  # the weight of each
-        self._targets: list[tuple[Array, Array]] = []  # the first ones and their weights
+        self._classes: dict[Any, float] = {}  # total weight of each class
+        self._targets: list[tuple[Array, Array]] = []  # the first targets and their weights
         self._count = 0
 
     def add_labels(self, y: Array, weights: Array | None = None) -> None:
@@ -267,7 +267,7 @@ class ConstantPrediction:
             self._classes[label] = self._classes.get(label, 0.0) + float(weight)
 
     def add_targets(self, values: Array, weights: Array | None = None) -> None:
-        """Add the targets of some rows; only the first million count."""
+        """Add the targets of some rows; only the first million are used."""
         if self._count < MOST_TARGETS:
             self._targets.append((values, np.ones(len(values)) if weights is None else weights))
             self._count += len(values)

@@ -1,4 +1,4 @@
-"""What a sweep found: a row for each setting, as a table, as a picture, as models."""
+"""The result of a sweep: a row per setting, as a table, a figure and models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aggro.variants import PLAIN, find
 
 @dataclass
 class SweepRow:
-    """One setting and what it lived through; an entry of each list per order."""
+    """One setting and its results; lists have an entry per order."""
 
     params: dict[str, Any]
     settings: Settings
@@ -24,13 +24,13 @@ class SweepRow:
     losses: list[float] = field(default_factory=list)
     updates: list[int] = field(default_factory=list)
     curve: list[tuple[int, float]] = field(default_factory=list)
-    digits: int = 3  # that numbers in the name are shown with
+    digits: int = 3  # digits of numbers in the name
 
     @property
     def error(self) -> float:
-        """Mean progressive error: wrong predictions, or absolute error for regression.
+        """Mean progressive error: error rate, or mean absolute error for regression.
 
-        Weights of the rows are those of the mean.
+        Rows count by their weights.
         """
         return float(np.mean(self.errors))
 
@@ -41,7 +41,7 @@ class SweepRow:
 
     @property
     def name(self) -> str:
-        """The parameters that were swept, as text."""
+        """The swept parameters as text."""
         shown = (f"{k}={self._short(v)}" for k, v in self.params.items())
         return ", ".join(shown) or "defaults"
 
@@ -50,7 +50,7 @@ class SweepRow:
 
 
 class SweepResult:
-    """What ``sweep`` found: prints as a table, plots, and returns any of its models.
+    """The result of ``sweep``: prints as a table, plots, and returns any of its models.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Many settings in one pass: learned side by side, each with its progressive error and curve."""
+"""Sweeps: many settings learned in one pass, each with its progressive error and curve."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sweep(
     n_jobs: int | None = None,
     **axes: Any,
 ) -> SweepResult:
-    """Learn every combination of the given settings side by side and return how each did.
+    """Train every combination of the given settings in one pass and return their results.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def sweep(
                     for run in runs:
                         run.learn(part)
         for members, run in zip(bundles, runs, strict=True):
-            run.learner.freeze_means(False)  # what comes later is new
+            run.learner.freeze_means(False)  # later rows are new
             result._homes.update({i: (run.learner, at) for at, i in enumerate(members)})
     return result
 
 
 @contextmanager
 def rows_counted_from(first: int) -> Iterator[None]:
-    """Count the rows in error messages from the beginning of the data."""
+    """Make error messages count rows from the beginning of the data."""
     try:
         yield
     except ValueError as error:
@@ -104,7 +104,7 @@ def rows_counted_from(first: int) -> Iterator[None]:
 
 
 def _bundles(rows: list[SweepRow]) -> list[list[int]]:
-    """Group the rows that can learn side by side."""
+    """Group the settings that can be learned in one loop."""
     groups: dict[Any, list[int]] = {}
     for i, row in enumerate(rows):
         groups.setdefault(shared_layout(row.settings), []).append(i)
@@ -118,13 +118,13 @@ def _orders(count: int, orders: int, seed: int) -> Iterator[Array | None]:
 
 
 def _checkpoints(count: int, batch: int) -> list[int]:
-    """Return where the curve is noted: at powers of two, but never inside a mini-batch."""
+    """Return the points of the curve: powers of two, at ends of mini-batches."""
     points = [int(count * 2.0**-k) // batch * batch for k in range(8, 0, -1)]
     return sorted({p for p in points if p > 0} | {count})
 
 
 class _Run:
-    """A bundle of settings on its way over the rows, noting the error as it goes."""
+    """Trains a group of settings and records their errors."""
 
     def __init__(self, rows: list[SweepRow], data: Data, threads: int) -> None:
         settings = [row.settings for row in rows]
@@ -132,12 +132,12 @@ class _Run:
         self.learner = Learner(settings, data.features, data.outputs, data.dtype)
         self.points = _checkpoints(data.count, self.learner.settings.batch_size)
         self.seen = 0
-        self.waiting: Part | None = None  # a mini-batch that is not yet full
+        self.waiting: Part | None = None  # an incomplete mini-batch
         for row in rows:
             row.curve = []
 
     def learn(self, part: Part) -> None:
-        """Learn some rows, in whole mini-batches; only the last of a pass may be short."""
+        """Learn rows in complete mini-batches; only the last of a pass may be smaller."""
         if self.waiting is not None:
             part, self.waiting = self.waiting.joined(part), None
         whole, start, rows = self._ready(len(part.order)), 0, rows_of(part.X)
@@ -167,13 +167,13 @@ class _Run:
             self._finish()
 
     def _errors(self) -> list[float]:
-        """Return the progressive error of each row, where examples count by their weights."""
+        """Return the weighted progressive error of each setting."""
         regression = self.learner.settings.task == "regression"
         column, parts = (2, self.learner.outputs) if regression else (1, 1)
         return [record[column] / record[3] / parts for record in self.learner.model.records]
 
     def _finish(self) -> None:
-        """Note what the first pass came to; later ones see the rows again, which is no test."""
+        """Record the results of the first pass; later passes are not tests."""
         for which, row in enumerate(self.rows):
             progress = self.learner.progress_of(which)
             row.errors.append(row.curve[-1][1])
