@@ -11,15 +11,15 @@ OLDEST   ?= python3.10
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN    = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN    = $(shell $(CXX) -print-file-name=libtsan.so)
-SANITIZED_TESTS := tests/estimators/test_bad_input.py tests/test_extremes.py tests/test_reference_agreement.py tests/test_sizes.py \
-  tests/test_select_models.py tests/selection/test_ensemble.py \
+SANITIZED_TESTS := tests/estimators/test_bad_input.py tests/core/test_extremes.py tests/core/test_reference_agreement.py tests/core/test_sizes.py \
+  tests/core/test_select_models.py tests/selection/test_ensemble.py \
   $(addprefix tests/kernel/test_kernel_,reference.py budget.py) \
   $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
   $(addprefix tests/io/test_io_,svmlight.py vw.py numbers.py bad_lines.py) \
   $(addprefix tests/models/test_models_,damage.py stream.py) \
   $(addprefix tests/text/test_,hashing_vectorizer.py text_learning.py text_bad_input.py text_explanations.py text_selection.py)
 # NumPy's own threads were not compiled for the sanitizer, which would complain of them
-THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_learn_together.py tests/estimators/test_concurrent_calls.py
+THREAD_TESTS := tests/core/test_thread_safety.py tests/core/test_threads.py tests/core/test_learn_together.py tests/estimators/test_concurrent_calls.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \

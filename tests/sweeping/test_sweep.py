@@ -79,11 +79,11 @@ def test_settings_of_different_layouts_are_swept():
 
 def test_orders_give_mean_and_spread():
     X, y = problem()
-    result = aggro.sweep(X, y, C=[0.1], orders=5, seed=1)
+    result = aggro.sweep(X, y, C=[0.1], orders=5, random_state=1)
     (row,) = result.rows
     assert len(row.errors) == 5 and row.spread > 0
     assert row.error == pytest.approx(np.mean(row.errors))
-    again = aggro.sweep(X, y, C=[0.1], orders=5, seed=1)
+    again = aggro.sweep(X, y, C=[0.1], orders=5, random_state=1)
     assert again.rows[0].errors == row.errors
 
 
@@ -246,7 +246,7 @@ def test_plot_labels_its_lines():
         ({"passes": 1.5}, "passes=1.5"),
         ({"orders": 0}, "orders=0"),
         ({"orders": True}, "orders=True"),
-        ({"seed": -1}, "seed=-1"),
+        ({"random_state": -1}, "random_state=-1"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"task": "classification"}, "task='classification' is not valid"),
         ({"task": "binary"}, r"task='binary', but y is multiclass \(3 classes\)"),

@@ -26,7 +26,7 @@ def sweep(
     task: Task | None = None,
     orders: int = 1,
     passes: int = 1,
-    seed: int = 0,
+    random_state: int = 0,
     n_jobs: int | None = None,
     **axes: Any,
 ) -> SweepResult:
@@ -48,7 +48,7 @@ def sweep(
         With more than one, the rows are learned in this many random orders (arrays only).
     passes : int, default=1
         Number of passes over the rows. The errors are those of the first pass.
-    seed : int, default=0
+    random_state : int, default=0
         Seed for the random orders.
     n_jobs : int, default=None
         Number of threads that share the settings. None means one, -1 means all cores. The result
@@ -71,7 +71,7 @@ def sweep(
     """
     check_count("orders", orders)
     check_count("passes", passes)
-    check_count("seed", seed, least=0)
+    check_count("random_state", random_state, least=0)
     lists, threads = read_axes(axes), threads_of(n_jobs)
     if task is not None:
         check_choice("task", task, TASKS)
@@ -80,7 +80,7 @@ def sweep(
     facts = (data.task, data.classes, data.names)
     result = SweepResult(rows, data.count, orders, passes, *facts, data.constant_error)
     bundles = _bundles(rows)
-    for order in _orders(data.count, orders, seed):
+    for order in _orders(data.count, orders, random_state):
         runs = [_Run([rows[i] for i in members], data, threads) for members in bundles]
         for _ in range(passes):
             for part in data.parts(order):

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,9 +44,9 @@ print(json.dumps({"level": _core.level, "models": out}))
 
 
 def run(level):
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    folder = str(Path(__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, here],
+        [sys.executable, "-c", SCRIPT, folder],
         env={**os.environ, "AGGRO_LEVEL": level},
         check=True,
         capture_output=True,

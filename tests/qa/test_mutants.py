@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[2]))
 pytest.importorskip("tomllib", reason="the tool reads TOML as Python 3.11 does")
 
 from qa.mutants import trial
