@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 level: str = 'baseline'
 
 def machine_memory() -> float:
-    """The memory of the machine in bytes; infinity where it cannot be told."""
+    """Return the memory of the machine in bytes; infinity if unknown."""
 
 class Task(enum.Enum):
     margin = 0
@@ -69,7 +69,7 @@ class Rule:
     def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, ahead: float = 0.0, phi: float = 0.0, doubt: Doubt = Doubt.none, weigh_kappa: bool = False) -> None: ...
 
 class Group:
-    """Outputs of one problem, and the rule they learn by."""
+    """Outputs of one optimisation problem, and their update rule."""
 
     def __init__(self, *, first: int, count: int, task: Task, positive: int, rule: Rule, gamma: float = 0.0, always: bool = False) -> None: ...
 
@@ -79,7 +79,7 @@ class Shape:
     def __init__(self, *, features: int, outputs: int, intercept: bool, intercept_scale: float = 1.0, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False, mergeable: bool = False) -> None: ...
 
 class Rows:
-    """Rows to learn from or to score, read in place."""
+    """A view of rows to learn or to score."""
 
     @overload
     def __init__(self, x: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None: ...
@@ -103,11 +103,11 @@ class Rows:
 
     def square(self, row: int, scale: Scale = Scale.none) -> float:
         """
-        Squared norm of a row, as it will be once it is scaled, if it is the first one.
+        Return the squared norm of a row after scaling, if it is the first one.
         """
 
 def permutation(count: int, seed: int) -> NDArray[numpy.int64]:
-    """The numbers below count, in a random order."""
+    """Return a random permutation of the numbers below count."""
 
 class Model32:
     """A linear model: weights, metric, centre and counters."""
@@ -116,37 +116,41 @@ class Model32:
 
     def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the reference row, before it is learned.
+        Learn the rows in order. An invalid row raises and leaves the model unchanged. margins, rows x 2 x outputs, is filled with the scores of each row and of the reference row before the row is learned.
         """
 
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float32]:
         """
-        Scores of the predictor, one row per example and one column per output.
+        Return the scores of the predictor, one row per example and one column per output.
         """
 
     def ensemble_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
-        """The part of these models in the ensemble prediction of each row."""
+        """
+        Return the part of these models in the ensemble prediction of each row.
+        """
 
     def ensemble_coefficients(self) -> NDArray[numpy.float64]:
         """
-        Their part in the weights of the ensemble prediction, and in its intercept, the last number.
+        Return the part of these models in the weights of the ensemble prediction, followed by the intercept.
         """
 
     def grow(self, features: int) -> None:
-        """Make room for more features, with weight zero."""
+        """Add features with weight zero."""
 
     def forget(self, feature: int) -> None:
-        """Reset a feature to one that was never seen."""
+        """Reset a feature to its initial state."""
 
     def fold(self) -> None:
-        """Write all weights out in full, so that the mixture is the identity."""
+        """
+        Write the effective weights to the table and reset the mixture to the identity.
+        """
 
     def state(self) -> dict:
-        """All arrays of the state by name."""
+        """Return all arrays of the state by name."""
 
     def layout(self) -> dict[str, str]:
         """
-        What each array of the state belongs to: lane, slot, feature, output, mixture, group, matrix, model or shared.
+        Return the kind of each array of the state: column, slot, feature, output, mixture, group, matrix, model or shared.
         """
 
     def load_state(self, state: dict) -> None:
@@ -159,22 +163,22 @@ class Model32:
 
     def add_classes(self, source: Model32, position: Sequence[int], change: Sequence[float]) -> None:
         """
-        Go on where another core is, with more classes: position[c] is the new number of the class c, and change turns the outputs of a model into the new ones, row by row.
+        Continue another core with more classes: position[c] is the new number of class c, and change is the matrix that maps the outputs of a model to the new ones, row by row.
         """
 
     def set_weights(self, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
         """
-        Predict with these weights, features x outputs, and intercepts; None leaves them as they are. Averages, queue and reservoir begin again.
+        Set the predicting weights, features x outputs, and intercepts; None leaves them unchanged. Averages, queue and reservoir restart.
         """
 
     def weights_view(self) -> NDArray[numpy.float32]:
-        """The last weights in place, features x outputs."""
+        """Return a writable view of the last weights, features x outputs."""
 
     def weights(self) -> NDArray[numpy.float32]:
-        """The weights that predict, features x outputs."""
+        """Return the predicting weights, features x outputs."""
 
     def bias(self) -> NDArray[numpy.float64]:
-        """The intercepts that predict."""
+        """Return the predicting intercepts."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; the weights stay."""
@@ -186,7 +190,7 @@ class Model32:
     def average_from(self, examples: int) -> None: ...
 
     def set_memory(self, memory: float) -> None:
-        """What an example leaves of the recent records before it."""
+        """Set the discount factor of the recent records per example."""
 
     @property
     def features(self) -> int: ...
@@ -213,11 +217,11 @@ class Model32:
     @property
     def unit(self) -> list[float]:
         """
-        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        Statistics of the unit of C: number of rows, sum of their log squared lengths, number of targets, sum of their logs, steps of the grid.
         """
 
     def set_unit(self, steps: float) -> None:
-        """Note where the grid of C was put."""
+        """Set the position of the grid of C."""
 
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
@@ -231,21 +235,21 @@ class Model32:
 
     @property
     def by_mean(self) -> list[bool]:
-        """Whether the mean of its weights predicts, for each model."""
+        """For each model, whether the mean of its weights predicts."""
 
     @property
     def chosen(self) -> int:
-        """The model with the best recent record."""
+        """Number of the model with the best recent record."""
 
     @property
     def ensemble_weights(self) -> list[float]:
         """
-        How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
+        Coefficient of each score in the ensemble, of the mean and of the last weights of each model; zero if there is no ensemble.
         """
 
     @property
     def chosen_unit(self) -> float:
-        """The unit of the score of the chosen model in the ensemble prediction."""
+        """Unit of the score of the best model in the ensemble prediction."""
 
     @property
     def forms_ensemble(self) -> bool:
@@ -254,20 +258,20 @@ class Model32:
     @property
     def chosen_record(self) -> tuple[float, float]:
         """
-        Mistakes and error of whichever model was the chosen one at its time, or of the joint answer.
+        Mistakes and error of the model with the best record at the time, or of the ensemble.
         """
 
     @property
     def drift_record(self) -> tuple[float, float, float, float]:
         """
-        Sums over the rows that were evaluated before they were learned: of weights, of squared weights, and of the bounded losses of the chosen model and their squares, each times the weight.
+        Sums over the rows evaluated before they were learned: weights, squared weights, and weighted bounded losses of the best model and their squares.
         """
 
 class Before32:
-    """The state of models before a batch, as far as it can change them."""
+    """A copy of the state that a batch may change in some models."""
 
     def restore(self) -> None:
-        """Restore them, including their rules."""
+        """Restore the models, including their rules."""
 
     def check(self) -> None:
         """Raise if a number that the batch changed overflows."""
@@ -278,7 +282,7 @@ def begin_transaction(models: Sequence[Model32], rows: Rows, labels: Annotated[N
 @overload
 def begin_transaction(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, undo: bool = True) -> Before64:
     """
-    Keep the state that a batch learned in several calls can change, to check it and, unless undo is false, to restore it. The cost depends on the rows, not on the model.
+    Copy the state that a batch learned in several calls may change, to check it and, unless undo is false, to restore it. The cost depends on the rows, not on the size of the model.
     """
 
 @overload
@@ -287,7 +291,7 @@ def set_ensemble_weights(models: Sequence[Model32], predict: bool) -> None: ...
 @overload
 def set_ensemble_weights(models: Sequence[Model64], predict: bool) -> None:
     """
-    Give each score its part in the joint answer, by how wrong its margins were, or none.
+    Set the weight of each score in the ensemble by the loss of its margins, or to zero without predict.
     """
 
 @overload
@@ -296,7 +300,7 @@ def learn_together(models: Sequence[Model32], rows: Rows, labels: Annotated[NDAr
 @overload
 def learn_together(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, recorded: int = 0, check: bool = True) -> None:
     """
-    Learn the rows in every model, each as if it were alone. A bad row raises and leaves all as they were; after an interrupt all have learned the same rows. margins are those of the model number `recorded`. Unless check is false, a model that overflows raises as well.
+    Learn the rows in all models independently. An invalid row raises and leaves all of them unchanged; after an interrupt all have learned the same rows. margins receives those of model number `recorded`. Unless check is false, a model that overflows raises as well.
     """
 
 class Model64:
@@ -306,37 +310,41 @@ class Model64:
 
     def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, reference: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the reference row, before it is learned.
+        Learn the rows in order. An invalid row raises and leaves the model unchanged. margins, rows x 2 x outputs, is filled with the scores of each row and of the reference row before the row is learned.
         """
 
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
         """
-        Scores of the predictor, one row per example and one column per output.
+        Return the scores of the predictor, one row per example and one column per output.
         """
 
     def ensemble_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
-        """The part of these models in the ensemble prediction of each row."""
+        """
+        Return the part of these models in the ensemble prediction of each row.
+        """
 
     def ensemble_coefficients(self) -> NDArray[numpy.float64]:
         """
-        Their part in the weights of the ensemble prediction, and in its intercept, the last number.
+        Return the part of these models in the weights of the ensemble prediction, followed by the intercept.
         """
 
     def grow(self, features: int) -> None:
-        """Make room for more features, with weight zero."""
+        """Add features with weight zero."""
 
     def forget(self, feature: int) -> None:
-        """Reset a feature to one that was never seen."""
+        """Reset a feature to its initial state."""
 
     def fold(self) -> None:
-        """Write all weights out in full, so that the mixture is the identity."""
+        """
+        Write the effective weights to the table and reset the mixture to the identity.
+        """
 
     def state(self) -> dict:
-        """All arrays of the state by name."""
+        """Return all arrays of the state by name."""
 
     def layout(self) -> dict[str, str]:
         """
-        What each array of the state belongs to: lane, slot, feature, output, mixture, group, matrix, model or shared.
+        Return the kind of each array of the state: column, slot, feature, output, mixture, group, matrix, model or shared.
         """
 
     def load_state(self, state: dict) -> None:
@@ -349,22 +357,22 @@ class Model64:
 
     def add_classes(self, source: Model64, position: Sequence[int], change: Sequence[float]) -> None:
         """
-        Go on where another core is, with more classes: position[c] is the new number of the class c, and change turns the outputs of a model into the new ones, row by row.
+        Continue another core with more classes: position[c] is the new number of class c, and change is the matrix that maps the outputs of a model to the new ones, row by row.
         """
 
     def set_weights(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
         """
-        Predict with these weights, features x outputs, and intercepts; None leaves them as they are. Averages, queue and reservoir begin again.
+        Set the predicting weights, features x outputs, and intercepts; None leaves them unchanged. Averages, queue and reservoir restart.
         """
 
     def weights_view(self) -> NDArray[numpy.float64]:
-        """The last weights in place, features x outputs."""
+        """Return a writable view of the last weights, features x outputs."""
 
     def weights(self) -> NDArray[numpy.float64]:
-        """The weights that predict, features x outputs."""
+        """Return the predicting weights, features x outputs."""
 
     def bias(self) -> NDArray[numpy.float64]:
-        """The intercepts that predict."""
+        """Return the predicting intercepts."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; the weights stay."""
@@ -376,7 +384,7 @@ class Model64:
     def average_from(self, examples: int) -> None: ...
 
     def set_memory(self, memory: float) -> None:
-        """What an example leaves of the recent records before it."""
+        """Set the discount factor of the recent records per example."""
 
     @property
     def features(self) -> int: ...
@@ -403,11 +411,11 @@ class Model64:
     @property
     def unit(self) -> list[float]:
         """
-        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        Statistics of the unit of C: number of rows, sum of their log squared lengths, number of targets, sum of their logs, steps of the grid.
         """
 
     def set_unit(self, steps: float) -> None:
-        """Note where the grid of C was put."""
+        """Set the position of the grid of C."""
 
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
@@ -421,21 +429,21 @@ class Model64:
 
     @property
     def by_mean(self) -> list[bool]:
-        """Whether the mean of its weights predicts, for each model."""
+        """For each model, whether the mean of its weights predicts."""
 
     @property
     def chosen(self) -> int:
-        """The model with the best recent record."""
+        """Number of the model with the best recent record."""
 
     @property
     def ensemble_weights(self) -> list[float]:
         """
-        How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
+        Coefficient of each score in the ensemble, of the mean and of the last weights of each model; zero if there is no ensemble.
         """
 
     @property
     def chosen_unit(self) -> float:
-        """The unit of the score of the chosen model in the ensemble prediction."""
+        """Unit of the score of the best model in the ensemble prediction."""
 
     @property
     def forms_ensemble(self) -> bool:
@@ -444,20 +452,20 @@ class Model64:
     @property
     def chosen_record(self) -> tuple[float, float]:
         """
-        Mistakes and error of whichever model was the chosen one at its time, or of the joint answer.
+        Mistakes and error of the model with the best record at the time, or of the ensemble.
         """
 
     @property
     def drift_record(self) -> tuple[float, float, float, float]:
         """
-        Sums over the rows that were evaluated before they were learned: of weights, of squared weights, and of the bounded losses of the chosen model and their squares, each times the weight.
+        Sums over the rows evaluated before they were learned: weights, squared weights, and weighted bounded losses of the best model and their squares.
         """
 
 class Before64:
-    """The state of models before a batch, as far as it can change them."""
+    """A copy of the state that a batch may change in some models."""
 
     def restore(self) -> None:
-        """Restore them, including their rules."""
+        """Restore the models, including their rules."""
 
     def check(self) -> None:
         """Raise if a number that the batch changed overflows."""
@@ -483,7 +491,7 @@ class Forget(enum.Enum):
     oldest = 3
 
 class KernelShape:
-    """What kind of kernel model to make."""
+    """The options of a kernel model."""
 
     def __init__(self, *, features: int, outputs: int, kernel: Kernel, gamma: float = 1.0, degree: int = 3, coef0: float = 0.0, intercept: bool = True, average: bool = False, vote: Vote = Vote.each, budget: int = 0, forget: Forget = Forget.simple) -> None: ...
 
@@ -494,7 +502,7 @@ class KernelModel:
 
     def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, first_id: int = 0, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x outputs, is filled with the scores of each row before it is learned.
+        Learn the rows in order. An invalid row raises and leaves the model unchanged. margins, rows x outputs, is filled with the scores of each row before it is learned.
         """
 
     def learn_values(self, with_support: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], within: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], batch_size: int = 1, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
@@ -505,35 +513,35 @@ class KernelModel:
 
     def expansion(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
         """
-        Which example each support vector was, and the coefficients that predict.
+        Return the example index of each support vector and the predicting coefficients.
         """
 
     def coef(self) -> NDArray[numpy.float64]:
-        """The coefficients that predict, support vectors x outputs."""
+        """Return the predicting coefficients, support vectors x outputs."""
 
     def ids(self) -> NDArray[numpy.int64]:
-        """Which example each support vector was."""
+        """Return the example index of each support vector."""
 
     def add_classes(self, source: KernelModel, change: Sequence[float], first: bool) -> None:
         """
-        Continue another model with more classes: change, new x old, turns its outputs into the new ones; first says that its only class is the first of all.
+        Continue another model with more classes: change, new x old, is the matrix that maps its outputs to the new ones; first says whether its only class is now the first.
         """
 
     def state(self) -> dict:
-        """All arrays of the state by name."""
+        """Return all arrays of the state by name."""
 
     def load_state(self, state: dict) -> None:
-        """Put back what state() gave."""
+        """Restore what state() returned."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
-        """Change the rules; what was learned stays."""
+        """Change the rules; the coefficients stay."""
 
     def freeze(self, frozen: bool) -> None:
-        """Tell whether the rows that come were learned before, or are new."""
+        """Set whether the following rows have been learned before."""
 
     def support(self) -> dict:
         """
-        The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they are kept outside.
+        Return the support vectors: `support`, or `data`, `indices` and `indptr`; empty if they are stored outside.
         """
 
     @property
@@ -548,32 +556,32 @@ class KernelModel:
     @property
     def history(self) -> tuple[int, int, float]:
         """
-        Mistakes in new rows, updates and loss, each example predicted before it was learned.
+        Mistakes in new rows, updates and loss; each example is predicted before it is learned.
         """
 
 def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """
-    The exact step of a mini-batch: coefficients, or None if a hard batch contradicts itself.
+    Return the coefficients of the exact step of a mini-batch, or None if a hard batch is infeasible.
     """
 
-class Knowledge:
-    """All that a stream has learned, to go back to."""
+class StreamState:
+    """A copy of the state of a stream, to restore it."""
 
-class Door:
-    """Keeps other threads out of a stream for several calls."""
+class StreamLock:
+    """A context manager that locks a stream for several calls."""
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, *error: object) -> None: ...
 
 class Stream:
-    """A model that learns dicts one at a time."""
+    """A model that learns dicts, one at a time."""
 
     def __init__(self, regression: bool, batch_size: int, max_features: int, hashed: bool) -> None: ...
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """
-        Learn from the features x and the answer y; w counts the example w times: it multiplies C.
+        Learn from the features x and the target y; w, the weight of the example, multiplies C.
         """
 
     def _learn(self, x: Any, y: Any, w: float) -> None: ...
@@ -586,11 +594,11 @@ class Stream:
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """
-        Predict the answer for the features x. Features never learned count as zero.
+        Predict the target for the features x. Features that were never learned count as zero.
         """
 
     def flush(self) -> None:
-        """Learn the examples that wait for their mini-batch to be full."""
+        """Learn the waiting examples of an incomplete mini-batch."""
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
@@ -628,12 +636,12 @@ class Stream:
     def _weights(self) -> tuple[Any, Any]: ...
 
     @property
-    def _lock(self) -> Door:
-        """Keeps other threads out for several calls: with stream._lock: ..."""
+    def _lock(self) -> StreamLock:
+        """Lock the stream for several calls: with stream._lock: ..."""
 
-    def _remember(self) -> Knowledge: ...
+    def _copy_state(self) -> StreamState: ...
 
-    def _recall(self, knowledge: Knowledge) -> None: ...
+    def _restore_state(self, state: StreamState) -> None: ...
 
     @property
     def _slots(self) -> int: ...
@@ -647,7 +655,7 @@ class Stream:
 
 def give_signatures(stream: type) -> None:
     """
-    Make the signatures of learn_one and predict_one readable by inspect.signature.
+    Make the signatures of learn_one and predict_one readable for inspect.signature.
     """
 
 class TextParser:
@@ -663,16 +671,14 @@ class TextParser:
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
         """
-        Parse whole lines until the data, the rows or the patience end; returns the bytes used.
+        Parse complete lines until the end of the data, of the rows or of the tolerated errors; return the number of bytes used.
         """
 
     def take(self) -> dict:
-        """Hand over the rows read so far."""
+        """Return the rows parsed so far and start again."""
 
     def problems(self) -> list:
-        """
-        The first bad lines: (line, column or 0, the word, what is wrong with it).
-        """
+        """The first invalid lines: (line, column or 0, word, reason)."""
 
     @property
     def rows(self) -> int: ...
@@ -694,21 +700,19 @@ class CsvParser:
 
     def __init__(self, delimiter: str, places: Sequence[int], skip_bad: bool, longest: int) -> None:
         """
-        Fields of a record go to the column that `places` gives them, or nowhere if negative.
+        Fields of a record are stored in the column that `places` gives them, or skipped if it is negative.
         """
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
         """
-        Parse whole lines until the data, the rows or the patience end; returns the bytes used.
+        Parse complete lines until the end of the data, of the rows or of the tolerated errors; return the number of bytes used.
         """
 
     def take(self) -> tuple:
-        """Hand over the rows read so far."""
+        """Return the rows parsed so far and start again."""
 
     def problems(self) -> list:
-        """
-        The first bad lines: (line, column or 0, the word, what is wrong with it).
-        """
+        """The first invalid lines: (line, column or 0, word, reason)."""
 
     @property
     def rows(self) -> int: ...
@@ -726,13 +730,13 @@ class CsvParser:
     def stopped(self) -> bool: ...
 
 def parse_float(text: bytes) -> object:
-    """One decimal number as the parsers read it; None when it is none."""
+    """Parse one decimal number; return None if it is invalid."""
 
 def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
-    """A checksum of bytes, against damage."""
+    """Return a checksum of bytes, against damage."""
 
 def hash_name(name: str, seed: int = 0) -> int:
-    """Vowpal Wabbit's hash of a name: digits are their own number."""
+    """Return Vowpal Wabbit's hash of a name: a number is its own hash."""
 
 @overload
 def hash_strings(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
@@ -747,7 +751,7 @@ def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order
 @overload
 def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """
-    The number in every string of an Arrow column, NaN where there is none; and its kind: 0 text, 1 number, 2 whole number, 3 true or false, 4 missing.
+    Return the number in every string of an Arrow column, NaN if there is none; and its kind: 0 text, 1 number, 2 integer, 3 true or false, 4 missing.
     """
 
 @overload
@@ -763,20 +767,20 @@ def set_characters(kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), or
 @overload
 def check_texts(documents: list) -> None:
     """
-    Raise unless all are strings, or bytes of UTF-8; the message names one.
+    Raise unless all documents are strings, or bytes of UTF-8; the message names the first that is not.
     """
 
 @overload
 def check_texts(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
 def murmur3(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-    """The hash of every string of an Arrow column, with a sign."""
+    """Return the signed hash of every string of an Arrow column."""
 
 class Words:
     """Documents to sparse rows of hashed words."""
 
     def __init__(self, how: dict) -> None:
-        """Every option by name; aggro.text.options checks them."""
+        """All options by name; aggro.text.options checks them."""
 
     @overload
     def rows(self, documents: list, learn: bool = False, threads: int = 1, single: bool = False, prepare: object | None = None) -> list:
@@ -792,38 +796,36 @@ class Words:
 
     def features(self, document: object, prepare: object | None = None) -> list:
         """
-        Words and n-grams of a document as they come; columns of negative sign as ~column.
+        Return the words and n-grams of a document in order; columns of negative sign as ~column.
         """
 
     def find(self, which: int, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-        """The feature of each column in a range; -1 if it has none."""
+        """Return the feature of each column in a range; -1 if it has none."""
 
     def begin(self) -> None:
-        """
-        Begin a transaction: what is learned from here on can be undone by restore().
-        """
+        """Begin a transaction, which restore() undoes."""
 
     def keep(self) -> None: ...
 
     def restore(self) -> None: ...
 
     def prune(self) -> None:
-        """Forget the names used least, where there are too many."""
+        """Remove the least frequent names if there are too many."""
 
     @property
     def sizes(self) -> list[int]: ...
 
     def state(self) -> dict:
-        """The state as arrays by name."""
+        """Return the state as arrays by name."""
 
     def load_state(self, state: dict, most_names: int = 0) -> None:
         """
-        Restore a state of state(); if something does not fit, nothing is changed.
+        Restore what state() returned; if something does not fit, nothing changes.
         """
 
 def take_rows(rows: Rows, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Rows:
     """
-    Some of the rows, in an order: in place where they are dense neighbours, else copied.
+    Return some rows in a given order: a view if they are contiguous dense rows, else a copy.
     """
 
 class FeatureMap:
@@ -846,31 +848,31 @@ class FeatureMap:
 
     def map(self, rows: Rows, layouts: Sequence[int], learn: bool = False, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, single: bool = False) -> list:
         """
-        The features of rows in some layouts, each a matrix, or the data, indices, indptr and width of a sparse one. With learn, each row counts first, unless its weight is zero.
+        Return the features of rows in some layouts, each as a matrix, or as data, indices, indptr and width of a sparse one. With learn, rows of positive weight update the statistics first.
         """
 
     def grow(self, columns: int) -> None:
-        """Make room for this number of columns; new ones were zero so far."""
+        """Add columns up to this number; their values were zero so far."""
 
     def copy(self) -> FeatureMap:
-        """An independent copy; it costs little."""
+        """Return an independent copy, which is cheap."""
 
     def only(self, layout: int) -> FeatureMap:
-        """A copy with one of the layouts."""
+        """Return a copy with one of the layouts."""
 
     def __getstate__(self) -> tuple[list[tuple[int, int]], int, dict]: ...
 
     def __setstate__(self, arg: tuple[Sequence[tuple[int, int]], int, dict], /) -> None: ...
 
     def state(self) -> dict:
-        """All that was learned, as arrays by name."""
+        """Return the learned statistics as arrays by name."""
 
     def load_state(self, state: dict) -> None:
         """
-        Put back what state() gave; if something does not fit, nothing is changed.
+        Restore what state() returned; if something does not fit, nothing changes.
         """
 
 def scaled_log_loss(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> float:
     """
-    The mean log loss of scores, multiplied by the one factor that makes it smallest.
+    Return the mean log loss of the scores multiplied by the factor that minimises it.
     """
