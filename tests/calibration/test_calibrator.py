@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from aggro.calibration.calibrator import LATE, RING, Calibrator, capacity, fitted_up_to
-from aggro.calibration.probability_map import apply, fit, softmax
+from aggro.calibration.probability_map import RIDGES, apply, fit, softmax
 from aggro.reference_row import (
     EVERY,
     FEATURES,
@@ -34,7 +34,7 @@ def margins(rows=400, classes=2, seed=0, slope=1.5):
     return s, c, np.minimum(y, classes - 1), random.choice([0.5, 1.0, 2.0], size=rows)
 
 
-def best_map(s, c, y, w, shares):
+def best_map(s, c, y, w, shares, strength):
     """Return the least objective and the slopes, by a solver that knows nothing of Newton."""
     k = len(shares)
     if s.shape[1] == 1:
@@ -54,7 +54,7 @@ def best_map(s, c, y, w, shares):
         a, b, e = x[:k], x[k : 2 * k], x[-1]
         m = a * z + np.log(shares) + b + e * v
         loss = (w[:, None] * targets * (logsumexp(m, axis=1, keepdims=True) - m)).sum()
-        return loss + 0.05 * (x**2).sum() + 5.0 * ((a - a.mean()) ** 2).sum()
+        return loss + strength / 2 * (x**2).sum() + 5.0 * ((a - a.mean()) ** 2).sum()
 
     bounds = [(0, None)] * k + [(None, None)] * (k + 1)
     found = minimize(objective, np.zeros(2 * k + 1), bounds=bounds, options={"ftol": 1e-13})
@@ -67,14 +67,31 @@ def test_the_map_is_the_least_of_its_objective(classes, slope):
     s, c, y, w = margins(classes=classes, slope=slope)
     shares = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum()
     parameters = fit(s, c, y, w, shares)
-    objective, found, unit = best_map(s, c, y, w, shares)
+    maps = [best_map(s, c, y, w, shares, strength) for strength in RIDGES]
+    unit = maps[0][2]
     a, b = parameters[:classes] * unit, parameters[classes : 2 * classes]
     ours = np.concatenate([a, b, [parameters[-2] * unit]])
-    assert objective(ours) <= found.fun + 1e-4
-    np.testing.assert_allclose(ours, found.x, atol=2e-2)
+    excess = [objective(ours) - found.fun for objective, found, _ in maps]
+    best = int(np.argmin(excess))  # the strength of the ridge that was chosen
+    assert excess[best] <= 1e-4
+    np.testing.assert_allclose(ours, maps[best][1].x, atol=2e-2)
+    assert RIDGES[best] <= 10 if slope > 0 else RIDGES[best] >= 1
     assert (a >= 0).all()
     if slope < 0:
         assert (a[1:] == 0).all()
+
+
+@pytest.mark.parametrize("rows", [20, 60, 200])
+def test_few_margins_without_information_are_as_good_as_the_shares(rows):
+    """On average, thin evidence does not make probabilities worse than the share of each class."""
+    losses = []
+    for seed in range(100):
+        s, c, y, w = margins(rows, seed=seed, slope=0.0)
+        s2, c2, y2, _ = margins(2000, seed=1000 + seed, slope=0.0)
+        shares = (np.bincount(y, w, minlength=2) + 1) / (w.sum() + 2)
+        P = np.array([apply(fit(s, c, y, w, shares), s2, each, shares) for each in c2[:3]])
+        losses.append(np.log(shares)[y2].mean() - np.log(P)[:, np.arange(2000), y2].mean())
+    assert np.mean(losses) < 0.2 / rows + 0.003
 
 
 @pytest.mark.parametrize("classes", [2, 4])

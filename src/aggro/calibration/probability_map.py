@@ -5,7 +5,9 @@ model with large steps shifts all its scores, and c measures the shift. z is lin
 differences and logarithmic for large ones, so that a few extreme rows do not dominate the fit. All
 a are at least zero: the probability does not decrease with the margin. For two classes and usual
 margins of a stable model this is Platt's sigmoid with his smoothed targets. If the margins contain
-no information, the result is the share of each class.
+no information, the result is the share of each class: the strength of the ridge penalty, which
+draws the parameters to that, is the one with the highest marginal likelihood (MacKay, Bayesian
+Interpolation, Neural Computation 4, 1992).
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 # Ridge penalties in units of one example, for parameters that the margins do not determine.
-RIDGE = 0.1
-RIDGE_UNLIKE = 10.0  # of differences between the slopes of classes
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+RIDGE_UNLIKE = 10.0  # in addition, of differences between the slopes of classes
 LARGEST = 1e30  # of a score
 USUAL = 2.0  # times the median difference: where z becomes logarithmic
 
@@ -87,7 +89,7 @@ def fit(scores: Array, centres: Array, labels: Array, weights: Array, shares: Ar
     z = _bent(z, usual)
     unit = float(np.sqrt((z**2).mean())) or 1.0
     z, v = z / unit, v / unit
-    a, b, e = _newton(z, v, np.log(shares), _targets(labels, weights, classes), weights)
+    a, b, e = _most_likely(z, v, np.log(shares), _targets(labels, weights, classes), weights)
     spread = [centres.min(axis=0), centres.max(axis=0), mean]
     return np.concatenate([a / unit, b, *spread, [e / unit, usual]])
 
@@ -101,17 +103,34 @@ def _targets(labels: Array, weights: Array, classes: int) -> Array:
     return targets
 
 
-def _newton(
+def _most_likely(
     z: Array, v: Array, prior: Array, targets: Array, weights: Array
 ) -> tuple[Array, Array, float]:
-    """Minimise the weighted log loss plus ridge penalties over a ≥ 0 and b of each class, and e.
+    """Return a, b and e for the strength of the ridge with the highest marginal likelihood.
 
-    An a at zero that would become negative is excluded from the step.
+    The strength is raised for as long as that increases the likelihood.
     """
     k = z.shape[1]
-    ridge = np.zeros((2 * k + 1, 2 * k + 1))
-    ridge[:k, :k] = RIDGE_UNLIKE * (np.eye(k) - 1.0 / k)
-    ridge += RIDGE * np.eye(2 * k + 1)
+    x, best = np.zeros(2 * k + 1), -math.inf
+    for strength in RIDGES:
+        ridge = strength * np.eye(2 * k + 1)
+        ridge[:k, :k] += RIDGE_UNLIKE * (np.eye(k) - 1.0 / k)
+        found, likelihood = _newton(x, z, v, prior, targets, weights, ridge)
+        if likelihood <= best:
+            break
+        x, best = found, likelihood
+    return x[:k], x[k : 2 * k], float(x[-1])
+
+
+def _newton(
+    x: Array, z: Array, v: Array, prior: Array, targets: Array, weights: Array, ridge: Array
+) -> tuple[Array, float]:
+    """Minimise the weighted log loss plus ridge penalties over a ≥ 0 and b of each class, and e.
+
+    An a at zero that would become negative is excluded from the step. Returns the parameters, from
+    a start ``x``, and the logarithm of their marginal likelihood (Laplace's approximation).
+    """
+    k = z.shape[1]
     lowest = np.array([0.0] * k + [-np.inf] * (k + 1))
     w = weights[:, None]
 
@@ -124,7 +143,6 @@ def _newton(
         total = np.log(np.exp(m - top).sum(axis=1, keepdims=True)) + top
         return float((w * targets * (total - m)).sum() + x @ ridge @ x / 2)
 
-    x = np.zeros(2 * k + 1)
     now = loss(x)
     for _ in range(100):
         p = softmax(margins(x))
@@ -139,7 +157,8 @@ def _newton(
         if now - then <= 1e-9 * (1.0 + abs(now)):
             break
         x, now = np.maximum(x - length * step, lowest), then
-    return x[:k], x[k : 2 * k], float(x[-1])
+    penalty = np.linalg.slogdet(ridge[np.ix_(free, free)])[1]
+    return x, (penalty - np.linalg.slogdet(curvature)[1]) / 2 - now
 
 
 def _slopes(d: Array, z: Array, v: Array) -> Array:
