@@ -150,7 +150,8 @@ def _interrupted(run, step, arm, disarm):
     before, state = adapter.counted(run.model), None
     if step.action != "partial_fit":
         adapter.prepare(run.model, step.action == "warm fit")
-        state = adapter.state(run.model)
+        state, other = adapter.state(run.model), copy.copy(run)
+        other.model = copy.deepcopy(run.model)
     try:
         try:
             arm()
@@ -159,7 +160,11 @@ def _interrupted(run, step, arm, disarm):
             disarm()
     except KeyboardInterrupt:
         if state is not None:
-            if changed := differences(state, adapter.state(run.model)):
+            found = adapter.state(run.model)
+            if not (changed := differences(state, found)):
+                return True
+            other.perform(step)  # the signal may have been served as fit returned
+            if differences(adapter.state(other.model), found):
                 raise Difference("\n  ".join(["an interrupted fit:", *changed[:5]])) from None
             return True
         learned = adapter.counted(run.model) - before

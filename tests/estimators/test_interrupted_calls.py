@@ -86,6 +86,38 @@ def test_interrupted_call_is_made_or_undone(name):
     assert lines > 10
 
 
+WORDS = np.array([f"a{i % 7} b{i % 5} c{i % 3}" for i in range(60)])
+FITS = {
+    "linear": (lambda: aggro.PassiveAggressiveClassifier(max_iter=2, tol=None), X[:60, :3]),
+    "sparsified": (lambda: aggro.PassiveAggressiveClassifier(max_iter=2, tol=None), X[:60, :3]),
+    "kernel": (lambda: aggro.KernelPassiveAggressiveClassifier(max_iter=2, tol=None), X[:60, :3]),
+    "text": (lambda: aggro.TextClassifier(n_features=64, C=1.0, max_iter=2), WORDS),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_interrupted_fit_leaves_the_former_model(name):
+    """Wherever an interrupt comes, also once the new model is stored."""
+    make, rows = FITS[name]
+    begun, lines = make(), 0
+    begun.fit(rows[:40], Y[:40] % 2)
+    if name == "sparsified":
+        begun.sparsify()
+    former = model_state(begun), type(getattr(begun, "coef_", None))
+    files = ("estimators/classifier.py", "estimators/linear.py", "estimators/kernel.py")
+    for line in itertools.count():
+        model = copy.deepcopy(begun)
+        try:
+            with stopping_at_line(line, (*files, "text/classifier.py", "text/base.py")):
+                model.fit(rows, Y[:60] % 2)
+        except Stop:
+            lines += 1
+        else:
+            break
+        assert (model_state(model), type(getattr(model, "coef_", None))) == former, line
+    assert lines > 10
+
+
 def test_interrupt_undoes_all_rows_of_a_table():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(FEATURES)])

@@ -17,6 +17,7 @@ from aggro.kernel_settings import KernelChoice
 from aggro.learner import Array
 from aggro.settings import Settings, check_unchanged
 from aggro.sklearn_api import check_fitted, store_parameters
+from aggro.transaction import Transaction, checkpoint_of
 
 MULTICLASS = ("support", "top", "ovr")
 
@@ -38,9 +39,9 @@ class KernelModel(OnlineEstimator):
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
-        with self._lock.take():
+        with self._lock.take(), Transaction(checkpoint_of(self)):
             self._fit(X, y, sample_weight)
-        return self
+            return self
 
     def _continued(self) -> None:
         """Return None: ``fit`` always starts a new model."""

@@ -30,6 +30,7 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.sklearn_api import check_fitted, draw_seed
 from aggro.training_batch import TrainingBatch
+from aggro.transaction import Transaction, checkpoint_of
 
 
 class LinearModel(OnlineEstimator):
@@ -63,10 +64,10 @@ class LinearModel(OnlineEstimator):
             start = functools.partial(
                 _start_from, coef_init=coef_init, intercept_init=intercept_init
             )
-        with self._lock.take():
+        with self._lock.take(), Transaction(checkpoint_of(self)):
             self._fit(X, y, sample_weight, start)
             vars(self).pop("_sparse_coef", None)
-        return self
+            return self
 
     def _checked_passes(self) -> Passes:
         passes = Passes.of(self)

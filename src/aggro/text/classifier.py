@@ -21,6 +21,7 @@ from aggro.text.learner import TextLearner
 from aggro.text.options import WORDS
 from aggro.text.table import Table
 from aggro.training_batch import read_weights
+from aggro.transaction import Transaction, checkpoint_of
 from aggro.variants import ESTIMATORS
 
 
@@ -148,9 +149,10 @@ binary, min_df, max_df
                 f"fit needs two classes or more, got {shown(known.labels) or 'none'}; a stream may "
                 "begin with one: use partial_fit."
             )
-        learner = self._new_learner(len(known))
-        self._passes(learner, table, targets)
-        return self._become(learner, known)
+        with Transaction(checkpoint_of(self)):
+            learner = self._new_learner(len(known))
+            self._passes(learner, table, targets)
+            return self._become(learner, known)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

@@ -15,6 +15,7 @@ from aggro.text.explain import Explained
 from aggro.text.options import WORDS
 from aggro.text.table import Table
 from aggro.training_batch import read_weights
+from aggro.transaction import Transaction, checkpoint_of
 from aggro.variants import ESTIMATORS
 
 LARGEST = 1e30  # of a target: the weights are single precision
@@ -82,10 +83,11 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         table, targets = self._prepared(self._table(X), y, sample_weight)
         if not len(table):
             raise ValueError("fit needs texts of positive weight; X has none.")
-        learner = self._new_learner(1)
-        self._passes(learner, table, targets)
-        self._learner = learner
-        return self
+        with Transaction(checkpoint_of(self)):
+            learner = self._new_learner(1)
+            self._passes(learner, table, targets)
+            self._learner = learner
+            return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
         """Learn texts once, in the given order; return the estimator."""
