@@ -106,7 +106,8 @@ def test_sorted_rows_are_reported_unless_shuffled(inside, capsys):
     write_svmlight(inside / "data.svm")
     lines = sorted(Path("data.svm").read_text().splitlines())
     Path("sorted.svm").write_text("\n".join(lines) + "\n")
-    assert "--shuffle" in notes(capsys, "train sorted.svm -o m.aggro --fast")
+    assert "learned in random order" in notes(capsys, "train sorted.svm -o m.aggro --fast")
+    assert "--no-shuffle" in notes(capsys, "train sorted.svm -o m.aggro --fast --no-shuffle")
     assert "--shuffle" not in notes(capsys, "train data.svm -o m.aggro --fast")
     assert notes(capsys, "train sorted.svm -o m.aggro --fast --shuffle") == "saved m.aggro\n"
     run("train sorted.svm -o again.aggro --fast --shuffle")

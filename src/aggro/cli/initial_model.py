@@ -12,7 +12,7 @@ import numpy as np
 from aggro.cli.model import Model, load_model
 from aggro.cli.options import given, option_of, options
 from aggro.cli.reading import Reading
-from aggro.estimators.auto import AutoClassifier
+from aggro.estimators.auto import AutoClassifier, AutoRegressor
 from aggro.io.batch import RawRows, looks_continuous
 from aggro.io.sources import expand, format_of
 from aggro.learner import Array
@@ -20,7 +20,6 @@ from aggro.text.classifier import TextClassifier
 from aggro.text.regressor import TextRegressor
 from aggro.variants import ESTIMATORS, LINEAR, PLAIN, SELECTED, Variant, find
 
-SELECTABLE = ("C", "metric", "scale", "average")  # "auto" unless an option says otherwise
 # Settings that do not turn the model selection off.
 BESIDE_SELECTION = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting", "memory"}
 
@@ -39,12 +38,25 @@ def new_model(args: argparse.Namespace, X: Any, y: Array) -> Model:
     variant = find_variant(args.algorithm, args.task, y, selects)
     params = checked_params(variant, given(args))
     if selects:
-        axes = ESTIMATORS[variant.estimator].axes
-        chosen = dict.fromkeys(SELECTABLE, "auto") | {"features": AutoClassifier().features}
-        params = {name: value for name, value in chosen.items() if name in axes} | params
+        params = selected_params(variant, named=args.algorithm is not None) | params
     estimator = variant.make(**params, random_state=args.random_state or 0)
     estimator._checked_settings("regression" if is_regression(variant) else "multiclass")
     return Model(estimator, X.dtype, variant.name)
+
+
+def selected_params(variant: Variant, *, named: bool) -> dict[str, Any]:
+    """Return the settings of ``AutoClassifier`` or ``AutoRegressor``.
+
+    A variant that was ``named`` keeps its loss.
+    """
+    auto = AutoRegressor if is_regression(variant) else AutoClassifier
+    params = {**ESTIMATORS[auto.__name__].fixed, "features": auto().features}
+    axes = ESTIMATORS[variant.estimator].axes
+    return {
+        name: value
+        for name, value in params.items()
+        if name in axes and (value == "auto" or not named)
+    }
 
 
 # -- variants ----------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def label_warnings(constant: Constant, shuffled: bool) -> Iterable[str]:
         yield (
             f"labels change {constant.changes:,} times in {constant.seen:,} examples, against "
             f"about {constant.expected_changes:,.0f} in random order: the rows seem to be sorted, "
-            "so the errors above are too small; --shuffle learns them in random order"
+            "so the errors above are too small; leave --no-shuffle out"
         )
 
 

@@ -37,6 +37,7 @@ from aggro.cli.output import (
     write_report,
 )
 from aggro.cli.progress import (
+    Constant,
     Line,
     Progress,
     column_warnings,
@@ -94,7 +95,12 @@ def parser() -> argparse.ArgumentParser:
         "none is given)",
     )
     choice.add_argument("--fast", action="store_true", help="train one model with fixed settings")
-    add("--shuffle", action="store_true", help="learn rows in random order, in memory or by blocks")
+    add(
+        "--shuffle",
+        action=argparse.BooleanOptionalAction,
+        help="learn rows in random order, in memory or by blocks (default: if they are sorted by "
+        "their labels)",
+    )
     add("--skip", type=at_least(0), default=0, metavar="N", help="skip the first N examples")
     add("--quiet", action="store_true", help="print only errors")
     add_reading(parser)
@@ -153,6 +159,7 @@ class Training:
         self.console, self.model = console, model
         self.progress: Progress | None = None
         self.started = time.perf_counter()
+        self.shuffle = bool(args.shuffle)
         self.interrupted_in = 0  # the number of the pass
         self.position = 0  # examples of this pass, learned or skipped
 
@@ -182,7 +189,7 @@ class Training:
         batches: Iterable[Batch] = self.reader
         if self.progress is None:
             batches = self._start()
-        if self.args.shuffle:
+        if self.shuffle:
             batches = Shuffled(batches, int(self._model.estimator.random_state or 0))
         return self._skipping(batches, skip) if skip else batches
 
@@ -214,12 +221,25 @@ class Training:
                 self.console.line(f"{names}: selected while learning (--fast: one model)")
         model = self.model
         self._check_labels(labels)
+        if self.args.shuffle is None and not model.regression:
+            self._shuffle_if_sorted(labels)
         self.progress = Progress(model)
         C = f", C={model.estimator.C}" if "C" in model.estimator.get_params() else ""
         error = "absolute error" if model.regression else "error"
         self.console.line(f"{model.title}{C}: {error} of predictions made before learning")
         self.console.line(heading())
         return chain([first], batches)
+
+    def _shuffle_if_sorted(self, labels: Array) -> None:
+        constant = Constant(regression=False)
+        constant.add(labels)
+        self.shuffle = constant.is_sorted
+        if self.shuffle:
+            self.console.note(
+                f"note: labels change {constant.changes:,} times in the first {len(labels):,} "
+                f"rows, against about {constant.expected_changes:,.0f} in random order: the rows "
+                "seem to be sorted, and are learned in random order (--no-shuffle: in file order)"
+            )
 
     def _check_labels(self, y: Array) -> None:
         known = self._model.classes
@@ -283,8 +303,9 @@ class Training:
         left = args.passes - self.interrupted_in + 1
         words = ["aggro", "train", *args.data, "--resume", args.output, "-o", args.output]
         words += ["--skip", str(self.position), "--passes", str(left)]
-        for name in ("skip_bad", "keep_candidates", "shuffle"):
+        for name in ("skip_bad", "keep_candidates"):
             words += [option_of(name)] * getattr(args, name)
+        words += ["--shuffle" if self.shuffle else "--no-shuffle"]
         for name in ("cache", "test", "plot", "json"):
             given = getattr(args, name)
             for value in given if isinstance(given, list) else [given]:
@@ -333,7 +354,7 @@ class Training:
         """Yield warnings about these data and this model."""
         wordy = self.reader.text_like
         if not model.regression:
-            yield from label_warnings(progress.constant, self.args.shuffle)
+            yield from label_warnings(progress.constant, self.shuffle)
         names = FeatureNames(self._final_reading(), model.features, model.names)
         yield from column_warnings(wordy, [names[int(column)] for column in model.ignored])
         selects = bool(model.selected) or model.selects
