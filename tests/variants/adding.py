@@ -41,14 +41,14 @@ ADDED = {
         ),
         (
             "core/constraints/constraints.hpp",
-            "/// The term of a mini-batch of any",
+            "inline constexpr std::pair<const char*, Task> task_names[]",
             """/// Several outputs: the true class above the mean of the wrong ones.
 struct MeanConstraint : TopConstraint {
     static double share(const Group& g) { return 1.0 / static_cast<double>(g.count - 1); }
 
-    static Broken look(const Group& g, const Rule& rule, const Target& target, const double* s,
-                       std::size_t& rival) {
-        Broken seen = TopConstraint::look(g, rule, target, s, rival);
+    static Violation violation(const Group& g, const Rule& rule, const Target& target,
+                               const double* s, std::size_t& rival) {
+        Violation seen = TopConstraint::violation(g, rule, target, s, rival);
         const auto y = static_cast<std::size_t>(target.label);
         seen.loss = rule.margin - s[y] * (1 + share(g));
         seen.size = rule.margin;
@@ -86,7 +86,7 @@ struct MeanConstraint : TopConstraint {
             "        case Task::top:",
             "        case Task::mean: return use(MeanConstraint{});\n",
         ),
-        ("core/constraints/constraints.hpp", "/// Calls `use` with the constraint", None),
+        ("core/constraints/constraints.hpp", '{{"margin", Task::margin}', None),
         (
             "src/aggro/reference/task.py",
             "            direction = true - best_wrong\n",
@@ -99,12 +99,12 @@ struct MeanConstraint : TopConstraint {
     "a removal strategy": [
         (
             "core/kernel/strategies.hpp",
-            "/// Their names in Python.",
-            """/// Dropped: the one of the smallest weight, absorbed by none.
+            "inline constexpr std::pair<const char*, Forget> strategy_names[]",
+            """/// Drops the support vector of the smallest weight.
 struct ForgetSmallest : ForgetOldest {
-    static void price(const Memory&, const Newcomers&, const Expansion& e,
-                      std::vector<double>& prices) {
-        square_weights(e, prices);
+    static void cost(const Memory&, const Newcomers&, const Expansion& e,
+                     std::vector<double>& costs) {
+        square_weights(e, costs);
     }
 };
 
@@ -113,7 +113,7 @@ struct ForgetSmallest : ForgetOldest {
         (
             "core/kernel/strategies.hpp",
             "    oldest       ///<",
-            "    smallest,    ///< dropped: the one of the smallest weight\n",
+            "    smallest,    ///< drop the one of the smallest weight\n",
         ),
         (
             "core/kernel/strategies.hpp",
@@ -141,9 +141,9 @@ NAMED = {
     'CLASSES = ("support"': ('"support"', '"mean", "support"'),
     '        Choice(("support", "top"': ('"support"', '"mean", "support"'),
     'STRATEGIES = ("simple"': ('"simple"', '"smallest", "simple"'),
-    "/// Calls `use` with the constraint": (
-        '{{"margin", Task::margin},',
-        '{{"margin", Task::margin}, {"mean", Task::mean},',
+    '{{"margin", Task::margin}': (
+        '{{"margin", Task::margin}',
+        '{{"margin", Task::margin}, {"mean", Task::mean}',
     ),
 }
 CHECK = """
@@ -184,12 +184,9 @@ def changed(text, place, added):
     assert text.count(place) == 1, f"{place!r} is there {text.count(place)} times"
     if added is not None:
         return text.replace(place, added + place)
-    if place.startswith("///"):  # in the table above
-        old, new = NAMED[place]
-        assert text.count(old) == 1
-        return text.replace(old, new)
-    line = next(line for line in text.splitlines() if place in line)
-    return text.replace(line, line.replace(*NAMED[place], 1))
+    old, new = NAMED[place]
+    start = text.index(place)
+    return text[:start] + text[start:].replace(old, new, 1)
 
 
 def add_all(folder):
@@ -215,7 +212,7 @@ sys.meta_path[:] = [each for each in sys.meta_path if "Redirecting" not in type(
 
 
 def check(folder, axes):
-    """Hold learners of the copy against their twins, in a process of its own."""
+    """Hold learners of the copy against the reference, in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
     program = THE_COPY + CHECK.replace("{axes}", repr(axes))
     subprocess.run([sys.executable, "-c", program], env=environment, check=True, cwd=folder)
