@@ -1,7 +1,7 @@
 """``python -m benchmarks.serve``: the server under load, beside Flask and river.
 
-All over loopback, server and client each on a core of their own if there are two. Each server is
-measured by turns; the best turn counts, so that a busy machine is equally unfair to all.
+Server and client use loopback, each on a core of its own if there are two. The servers are measured
+in turns, and the best turn counts, so that other load affects all of them equally.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def flask(store, server):
 
 
 def processor_seconds(pid):
-    """Return the processor's time that a server and its workers took: it knows no waiting."""
+    """Return the processor time of a server and its workers, which excludes waiting."""
     listed = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
     total = 0
     for each in [str(pid), *listed.stdout.split()]:
@@ -99,14 +99,14 @@ def processor_seconds(pid):
 
 
 def free_port():
-    """Return a port that nobody uses."""
+    """Return a free port."""
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         return place.getsockname()[1]
 
 
 def wait_for(port):
-    """Wait until a server answers: some listen before they can."""
+    """Wait until a server answers; some listen before they are ready."""
     for _ in range(600):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as line:
             line.settimeout(10)
@@ -117,7 +117,7 @@ def wait_for(port):
     raise RuntimeError("the server does not answer")
 
 
-# -- what is measured -----------------------------------------------------------------------------
+# -- measurements ----------------------------------------------------------------------------------
 
 SERVERS = {
     "aggro serve": aggro,
@@ -125,7 +125,7 @@ SERVERS = {
     "Flask + river, gunicorn, shelf": lambda: flask("shelve", "gunicorn"),
     "Flask + river, gunicorn, synced": lambda: flask("sqlite", "gunicorn"),
 }
-KINDS = {  # examples of a request, and connections
+KINDS = {  # examples per request, and connections
     "predict": (1, 16),
     "learn": (1, 64),
     "predict 100": (BATCH, 4),
@@ -141,7 +141,7 @@ def throughput(seconds, turns):
             with start() as (pid, port):
                 for kind, (size, connections) in KINDS.items():
                     if size > 1 and name != "aggro serve":
-                        continue  # they take one example at a time
+                        continue  # one example per request only
                     measure([Load(port, requests[kind], connections)], 0.5)
                     before = processor_seconds(pid)
                     (seen,) = measure([Load(port, requests[kind], connections)], seconds)
@@ -161,7 +161,7 @@ def throughput(seconds, turns):
 
 
 def together(seconds):
-    """Return the latency of predictions while durable updates arrive at a steady pace."""
+    """Return the latency of predictions while durable updates arrive at a steady rate."""
     requests = make_requests()
     with aggro() as (_, port):
         learns = Load(port, requests["learn"], 64, rate=LEARNS)
@@ -212,7 +212,7 @@ def main():
         texts["soak"] = curve(**found["soak"])
     print(*texts.values(), sep="\n")
     if shutil.which("vw") is None:
-        print("There is no program vw here (the wheel has none): its daemon is left out.")
+        print("Vowpal Wabbit's daemon is left out: there is no program vw (its wheel has none).")
     if args.json:
         Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
     if args.docs:
@@ -238,10 +238,10 @@ def table(rows, both):
 
 
 def curve(mebibytes, failed, share):
-    """Return what became of the memory, in a sentence or two."""
+    """Return the memory over time as a paragraph."""
     quarters, asked = np.array_split(mebibytes, 4), 2 * SOAK * SAMPLE * len(mebibytes)
     means = ", ".join(f"{np.mean(each):.1f}" for each in quarters)
-    rest = mebibytes[len(quarters[0]) :]  # after the first quarter it has all that it caches
+    rest = mebibytes[len(quarters[0]) :]  # its caches are full after the first quarter
     hours = SAMPLE * np.arange(len(rest)) / 3600
     slope = np.polyfit(hours, rest, 1)[0]
     return (
@@ -253,7 +253,7 @@ def curve(mebibytes, failed, share):
 
 
 def _ratios(row, ours):
-    """Return how many times more we do, and how many times less we work: singly, in hundreds."""
+    """Return the ratios of rate and CPU time of aggro serve: one by one, in batches of 100."""
     if row in ours.values():
         return ["", ""]
     mine = [ours[row["kind"]], ours[f"{row['kind']} 100"]]

@@ -1,4 +1,4 @@
-"""The baseline: Flask and river, in the manner of chantilly, which is no longer kept.
+"""The baseline: Flask and river in the manner of chantilly, which is no longer maintained.
 
 A model in memory, stored again after each update. ``STORE=shelve`` pickles it into a shelf, as
 chantilly did, and does not wait for the disk. ``STORE=sqlite`` keeps each update in a journal that

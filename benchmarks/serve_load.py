@@ -14,7 +14,7 @@ CLOSE = re.compile(rb"connection: *close\r\n", re.IGNORECASE)
 
 @dataclass
 class Measured:
-    """What a load has seen."""
+    """Measurements of a load."""
 
     latencies: list[float] = field(default_factory=list)
     failed: int = 0
@@ -61,7 +61,7 @@ class Line(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data):
-        """Note an answer when it is whole; what comes unasked is a server that hangs up."""
+        """Record a complete answer; data without a request mean that the server disconnects."""
         if not self.sent:
             return
         self.buffer += data
@@ -75,13 +75,13 @@ class Line(asyncio.Protocol):
         self.load.answered(self, good, last)
 
     def connection_lost(self, error):
-        """Connect anew: some servers hang up after each answer, or when nothing comes for long."""
+        """Connect again: some servers close the connection after each answer or when it is idle."""
         if self.load.going:
             self.load.lost(self)
 
 
 class Load:
-    """Requests for some seconds: as many as are answered, or so many a second."""
+    """Requests for some seconds, one after another or at a steady rate per second."""
 
     def __init__(self, port, requests, connections, rate=None):
         self.port, self.requests, self.connections = port, requests, connections
@@ -89,12 +89,12 @@ class Load:
         self.place, self.free, self.due, self.tasks = 0, [], [], set()
 
     def next_request(self):
-        """Return the next request, over and over again."""
+        """Return the next request, cyclically."""
         self.place += 1
         return self.requests[self.place % len(self.requests)]
 
     def idle(self, line):
-        """Give a connection something to do."""
+        """Send the next request of a connection, if one is due."""
         if not self.going:
             return
         if self.rate is None:
@@ -105,7 +105,7 @@ class Load:
             self.free.append(line)
 
     def answered(self, line, good, last):
-        """Note an answer; after the last one of a connection another one is opened."""
+        """Record an answer; open another connection after the last one of this one."""
         self.measured.latencies.append(time.perf_counter() - line.sent)
         line.sent = 0.0
         self.measured.failed += not good
@@ -144,11 +144,11 @@ class Load:
 
 
 def measure(loads, seconds):
-    """Run loads side by side; return what each has seen."""
+    """Run loads side by side; return the measurements of each."""
     import uvloop
 
     async def main():
         return await asyncio.gather(*(load.run(seconds) for load in loads))
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(main())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        return loop.run(main())

@@ -1,7 +1,7 @@
 """Kill the server, cut its power, and see whether anything was lost or learned twice.
 
 ``python tests/serve/crash.py --kills 1000`` kills a server under load at random moments, and
-after each restart compares: every acknowledged lesson is in the journal once, the model is, bit
+after each restart compares: every acknowledged update is in the journal once, the model is, bit
 for bit, the one that a plain learner makes of the same examples in the same order, and each
 snapshot that has its name is whole. ``--power`` cuts the power instead: what was not synced may be
 lost, all of it or a part. ``--steps`` kills between every two lines of the code that writes a
@@ -30,7 +30,7 @@ MODELS = (
 
 
 def run_kills(kills, seed, folder, fault=None, say=lambda text: None):
-    """Kill servers of several models this many times; raise Lost if a promise is broken."""
+    """Kill servers of several models this many times; raise Lost if a guarantee does not hold."""
     zygote = Zygote()
     try:
         trials = [
@@ -43,7 +43,7 @@ def run_kills(kills, seed, folder, fault=None, say=lambda text: None):
 
 
 def run_power(cuts, seed, folder, fault=None, say=lambda text: None):
-    """Cut the power this many times; raise Lost if a promise is broken."""
+    """Cut the power this many times; raise Lost if a guarantee does not hold."""
     folder = Path(folder)
     shim, shadow = compile_shim(folder), folder / "shadow"
     shadow.mkdir()
@@ -81,7 +81,7 @@ def run_steps(step, seed, folder, fault=None, say=lambda text: None):
 
 
 def run_backups(backups, seed, folder, fault=None, say=lambda text: None):
-    """Restore this many backups; raise Lost if one lacks what was acknowledged before it."""
+    """Restore this many backups; raise Lost if one lacks an update acknowledged before it."""
     zygote = Zygote()
     try:
         trials = [

@@ -6,7 +6,7 @@ import random
 import threading
 
 NAMES = [f"f{i}" for i in range(30)]
-HUGE = 1.7e308  # two of these, times weights near 1, are no number: the regressor refuses them
+HUGE = 1.7e308  # two of these, times weights near 1, are no number: the regressor rejects them
 
 
 class Book:

@@ -79,7 +79,7 @@ class Trial:
             raise Lost(f"{facts['examples']} examples are evaluated, not {self.learned}")
 
     def follow_journal(self):
-        """Teach the plain learner what the journal says was learned since the last check."""
+        """Learn the updates of the journal since the last check with the plain learner."""
         db = sqlite3.connect(f"file:{self.folder / 'journal.sqlite'}?mode=ro", uri=True)
         try:
             known = len(self.order)
@@ -120,7 +120,7 @@ class Trial:
         self.check_snapshots()
 
     def finish(self):
-        """The last word: once more all is there."""
+        """Compare once more after the last kill."""
         pid = self.start()
         try:
             self.check()

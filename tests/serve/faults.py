@@ -1,4 +1,4 @@
-"""Faults that the crash suite must notice: each puts one promise out of action."""
+"""Faults that the crash suite must detect: each breaks one guarantee."""
 
 import time
 
@@ -10,12 +10,12 @@ from aggro.serve import journal, learning, monitoring, snapshots, writer
 
 
 def no_fsync():
-    """The journal trusts the system to write some time."""
+    """The journal never syncs."""
     journal.SYNCHRONOUS = "OFF"
 
 
 def acknowledge_before_commit():
-    """Callers are told before their lessons are safe."""
+    """Updates are acknowledged before the commit."""
 
     def commit(self, jobs):
         run, put_off = self.journal._run, []
@@ -56,18 +56,18 @@ def snapshot_without_rename():
 
 
 def replay_twice():
-    """What the snapshot holds already is replayed too."""
+    """The updates in the snapshot are replayed, too."""
     plain = journal.Journal.rows_after
     journal.Journal.rows_after = lambda self, seq: plain(self, self.stripped)
 
 
 def snapshot_without_fsync():
-    """A snapshot gets its name before it is on the disk."""
+    """A snapshot is renamed before it is on disk."""
     atomic.os = type("os", (), {**vars(atomic.os), "fsync": lambda handle: None})
 
 
 def features_dropped_too_early():
-    """The journal lets go of features that the kept snapshots do not all hold."""
+    """The journal removes features that not all kept snapshots contain."""
     plain = journal.Journal._save
 
     def save(self, entry, group):
@@ -78,7 +78,7 @@ def features_dropped_too_early():
 
 
 def rejections_outside_the_snapshot():
-    """A snapshot holds no rejections: they are written to the journal some time."""
+    """Rejections are neither in the snapshot nor in the journal."""
     plain = learning.Learning.freeze
 
     def freeze(self, recorded=0):

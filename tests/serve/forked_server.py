@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 class Lost(Exception):
-    """A promise that was broken."""
+    """A guarantee that does not hold."""
 
 
 class Zygote:
@@ -30,10 +30,10 @@ class Zygote:
     def start(self, **asked):
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
-        told = json.loads(self.process.stdout.readline())
-        if "error" in told:
-            raise Lost(f"the server does not start: {told['error']}")
-        return told["pid"], told["port"]
+        answer = json.loads(self.process.stdout.readline())
+        if "error" in answer:
+            raise Lost(f"the server does not start: {answer['error']}")
+        return answer["pid"], answer["port"]
 
     def close(self):
         self.process.stdin.close()

@@ -1,7 +1,7 @@
-"""Requests made up from the OpenAPI description, right and wrong ones: no 500, no hang, no growth.
+"""Valid and invalid requests generated from the OpenAPI description: no 500, no hang, no growth.
 
-``python tests/serve/fuzz.py --cases 10000``. Every answer must be one that the description knows:
-its status, its content type and its shape.
+``python tests/serve/fuzz.py --cases 10000``. Status, content type and shape of each answer
+must be in the description.
 """
 
 import argparse
@@ -27,7 +27,7 @@ CHECKS = [
     checks.response_headers_conformance,
 ]
 SLOWEST = 5.0  # seconds for one answer
-CLASSES, FEATURES = 100, 500  # the model that is taught before memory is measured has them all
+CLASSES, FEATURES = 100, 500  # of the model when memory is measured first
 GROWTH = 8.0  # MiB: the allocator's, and the history of the page
 WEIGHT = 8  # requests to a call with a body for each one to another call
 
@@ -53,13 +53,13 @@ def fuzz(cases, folder, model="PA-I"):
 
 
 def fill(address):
-    """Teach as many classes and features as the model may have, and copy it as snapshots do."""
-    lessons = [
+    """Learn the maximum number of classes and features, then copy the model as snapshots do."""
+    updates = [
         {"features": {f"n{k}-{j}": 1.0 for j in range(FEATURES // CLASSES)}, "label": f"class {k}"}
         for k in range(CLASSES)
     ]
     with httpx.Client(base_url=address, timeout=20) as client:
-        client.post("/learn", json=lessons).raise_for_status()
+        client.post("/learn", json=updates).raise_for_status()
         client.post("/model/snapshot").raise_for_status()
         client.get("/model/file").raise_for_status()
         facts = client.get("/model").json()

@@ -31,7 +31,7 @@ def test_a_prediction_has_scores_a_version_and_an_id(server):
     assert answer["id"]
 
 
-def test_a_label_joins_the_features_of_its_prediction(server):
+def test_a_label_is_combined_with_the_features_of_its_prediction(server):
     two_classes(server)
     answer = server.post("/predict", {"features": {"new": 2.0}, "id": "p"}).json()
     before = server.http.get("/model").json()["version"]
@@ -52,24 +52,24 @@ def test_an_id_is_learned_once_and_another_label_is_rejected(server):
     assert server.learn({"x": 3.0}, "spam", id="once").status_code == 409
 
 
-def test_a_truth_without_a_prediction_is_not_found(server):
+def test_a_label_without_a_prediction_is_answered_404(server):
     answer = server.post("/label", {"id": "nobody", "label": "spam"})
     assert answer.status_code == 404
     assert "/learn" in problem(answer)
 
 
-def test_batches_answer_each(server):
+def test_each_update_of_a_batch_gets_a_receipt(server):
     two_classes(server)
     answers = server.post("/predict", [{"features": {"money": 1.0}}, {"features": {}}]).json()
     assert len(answers) == 2
-    lessons = [{"features": {"a": 1.0}, "label": "spam", "id": k} for k in ("b1", "b2", "b1")]
-    receipts = server.post("/learn", lessons).json()
+    updates = [{"features": {"a": 1.0}, "label": "spam", "id": k} for k in ("b1", "b2", "b1")]
+    receipts = server.post("/learn", updates).json()
     assert [r.get("duplicate", False) for r in receipts] == [False, False, True]
-    truths = [{"id": answers[0]["id"], "label": "spam"}, {"id": "nobody", "label": "ham"}]
-    assert [r["status"] for r in server.post("/label", truths).json()] == [200, 404]
+    labels = [{"id": answers[0]["id"], "label": "spam"}, {"id": "nobody", "label": "ham"}]
+    assert [r["status"] for r in server.post("/label", labels).json()] == [200, 404]
 
 
-def test_a_weight_counts(tmp_path):
+def test_the_weight_of_an_update_counts(tmp_path):
     with running(tmp_path, params={"C": 0.1}) as server:
         server.learn({"a": 1.0}, "no")
         server.learn({"a": 1.0}, "yes", weight=3.0)
@@ -82,15 +82,15 @@ def test_a_weight_counts(tmp_path):
 def test_an_explanation_adds_up_to_the_score(server):
     two_classes(server)
     x = {"money": 2.0, "colour": "red", "never seen": 7.0}
-    answer = server.post("/predict", {"features": x, "id": "why"}).json()
-    why = server.http.get("/explain", params={"id": "why"}).json()
-    parts = {part["feature"]: part["contribution"] for part in why["contributions"]}
-    assert why["label"] == why["served"] == answer["prediction"]
+    answer = server.post("/predict", {"features": x, "id": "e"}).json()
+    explanation = server.http.get("/explain", params={"id": "e"}).json()
+    parts = {part["feature"]: part["contribution"] for part in explanation["contributions"]}
+    assert explanation["label"] == explanation["served"] == answer["prediction"]
     assert parts.keys() == x.keys() and parts["never seen"] == 0
-    assert sum(parts.values()) + why["intercept"] == pytest.approx(why["score"])
-    assert why["score"] == pytest.approx(answer["scores"][answer["prediction"]])
+    assert sum(parts.values()) + explanation["intercept"] == pytest.approx(explanation["score"])
+    assert explanation["score"] == pytest.approx(answer["scores"][answer["prediction"]])
     weights = server.service.learning.adapter.model.coef_["spam"]
-    sign = 1 if why["label"] == "spam" else -1
+    sign = 1 if explanation["label"] == "spam" else -1
     assert parts["money"] == pytest.approx(sign * 2.0 * weights["money"])
 
 
@@ -112,17 +112,17 @@ def test_the_file_is_the_model(server, tmp_path):
     assert answer.headers["x-aggro-version"] == str(server.service.version)
 
 
-def test_the_model_tells_its_race(tmp_path):
+def test_model_lists_the_candidates_of_a_selection(tmp_path):
     with running(tmp_path, params={"C": "auto"}) as server:
         assert "C" not in server.http.get("/model").json()
         two_classes(server)
         facts = server.http.get("/model").json()
         assert facts["algorithm"] == "PA-I" and facts["classes"] == ["ham", "spam"]
         assert facts["examples"] == facts["version"] == 8
-        assert sum(lane["chosen"] for lane in facts["candidates"]) == 1
+        assert sum(candidate["chosen"] for candidate in facts["candidates"]) == 1
 
 
-def test_metrics_count(tmp_path):
+def test_metrics_count_requests(tmp_path):
     with running(tmp_path) as server:
         two_classes(server)
         server.post("/predict", {"features": {"money": 1.0}})
@@ -147,13 +147,15 @@ def test_a_regressor_predicts_numbers(tmp_path):
         server.learn({"width": 3.0}, 30)
         answer = server.post("/predict", {"features": {"width": 3.0}, "id": "n"}).json()
         assert answer["prediction"] == pytest.approx(30.0)
-        why = server.http.get("/explain?id=n").json()
-        assert why["label"] is None
-        assert why["contributions"][0]["contribution"] + why["intercept"] == pytest.approx(30.0)
+        explanation = server.http.get("/explain?id=n").json()
+        assert explanation["label"] is None
+        assert explanation["contributions"][0]["contribution"] + explanation[
+            "intercept"
+        ] == pytest.approx(30.0)
         assert server.learn({"width": 3.0}, "thirty").status_code == 422
 
 
-def test_rejected_examples_say_why_also_when_repeated(tmp_path):
+def test_a_rejected_example_is_answered_with_the_reason_also_when_repeated(tmp_path):
     with running(tmp_path, "PAR") as server:
         server.learn({"a": 1e-10}, 1e308)
         before = server.service.learning.adapter.model.coef_
@@ -171,11 +173,11 @@ def test_probabilities_are_calibrated_and_follow_the_model(tmp_path):
     rng = np.random.default_rng(0)
     with running(tmp_path, params={"probability": True}) as server:
         for _ in range(3):
-            lessons = [
+            updates = [
                 {"features": {"a": a, "b": b}, "label": "up" if a + 0.5 * b > 0 else "down"}
                 for a, b in rng.normal(size=(250, 2)).tolist()
             ]
-            server.post("/learn", lessons)
+            server.post("/learn", updates)
             answer = server.post("/predict", {"features": {"a": 3.0, "b": 1.0}}).json()
             assert sum(answer["probabilities"].values()) == pytest.approx(1.0)
         assert answer["probabilities"]["up"] > 0.9
@@ -184,7 +186,7 @@ def test_probabilities_are_calibrated_and_follow_the_model(tmp_path):
         assert answer["probabilities"].keys() == {"up", "down", "sideways"}
 
 
-def test_arrays_are_served_too(tmp_path):
+def test_array_models_are_served(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]
@@ -194,9 +196,9 @@ def test_arrays_are_served_too(tmp_path):
     with running(tmp_path / "data", tmp_path / "m.aggro") as server:
         answer = server.post("/predict", {"features": row, "id": "a"}).json()
         assert answer["prediction"] == model.predict(X[:1])[0]
-        why = server.http.get("/explain?id=a").json()
-        parts = sum(part["contribution"] for part in why["contributions"])
-        assert parts + why["intercept"] == pytest.approx(why["score"])
+        explanation = server.http.get("/explain?id=a").json()
+        parts = sum(part["contribution"] for part in explanation["contributions"])
+        assert parts + explanation["intercept"] == pytest.approx(explanation["score"])
         assert server.post("/label", {"id": "a", "label": "no"}).status_code == 200
         model.partial_fit(X[:1], ["no"], sample_weight=[1.0])
         assert server.post("/predict", {"features": {"a": 1.0}}).status_code == 422
@@ -212,7 +214,7 @@ def test_arrays_are_served_too(tmp_path):
 
 
 @pytest.mark.skipif("TextClassifier" not in aggro.__all__, reason="no estimator of texts")
-def test_texts_are_served_too(tmp_path):
+def test_text_models_are_served(tmp_path):
     with running(tmp_path, "TextClassifier") as server:
         assert server.post("/predict", {"text": "money"}).json()["prediction"] is None
         for _ in range(5):
@@ -220,8 +222,8 @@ def test_texts_are_served_too(tmp_path):
             server.post("/learn", {"text": "lunch at noon", "label": "ham", "weight": 2.0})
         answer = server.post("/predict", {"text": "money for free", "id": "t"}).json()
         assert answer["prediction"] == "spam" and sum(answer["probabilities"].values()) > 0.99
-        why = server.http.get("/explain?id=t").json()
-        assert {part["feature"] for part in why["contributions"]} >= {"money", "free"}
+        explanation = server.http.get("/explain?id=t").json()
+        assert {part["feature"] for part in explanation["contributions"]} >= {"money", "free"}
         assert server.post("/label", {"id": "t", "label": "spam"}).status_code == 200
         assert server.http.get("/model").json()["version"] == 11
         known = server.http.get("/model/file").content
@@ -231,7 +233,7 @@ def test_texts_are_served_too(tmp_path):
         assert server.http.get("/model/file").content == known
 
 
-def test_the_open_inference_protocol_predicts_and_keeps_nothing(server):
+def test_the_open_inference_protocol_predicts_and_stores_nothing(server):
     two_classes(server)
     assert server.http.get("/v2/health/ready").status_code == 200
     assert server.http.get("/v2").json()["name"] == "aggro"
@@ -266,7 +268,7 @@ def wait_until(check):
     raise AssertionError
 
 
-def test_what_is_kept_is_bounded(tmp_path):
+def test_stored_predictions_and_ids_are_bounded(tmp_path):
     retention = {"predictions": 50, "ids": 30, "snapshot_examples": 20}
     with running(tmp_path, retention=retention) as server:
         for k in range(40):
@@ -293,7 +295,7 @@ def test_predictions_expire_by_age(tmp_path):
         assert server.post("/label", {"id": "old", "label": "x"}).status_code == 404
 
 
-def test_the_client_repeats_itself_and_nothing_is_learned_twice(tmp_path):
+def test_client_retries_learn_nothing_twice(tmp_path):
     import httpx
 
     from aggro.serve import Client, ServerError

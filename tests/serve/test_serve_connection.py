@@ -28,7 +28,7 @@ from aggro.serve.writer import (
 )
 
 ASK = b'{"features": {"a": 1.0, "b": "red"}}'
-LESSON = b'{"features": {"a": 1.0, "b": "red"}, "label": "x"}'
+UPDATE = b'{"features": {"a": 1.0, "b": "red"}, "label": "x"}'
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +64,11 @@ def read_answer(stream):
 def plain(answer):
     """Return an answer without its id, its date and its turn."""
     status, headers, body = answer
-    told = json.loads(body)
-    told.pop("id", None)
-    told.pop("version", None)
+    content = json.loads(body)
+    content.pop("id", None)
+    content.pop("version", None)
     drop = ("date", "content-length", "connection")
-    return status, {k: v for k, v in headers.items() if k not in drop}, told
+    return status, {k: v for k, v in headers.items() if k not in drop}, content
 
 
 UPGRADE = {
@@ -117,7 +117,7 @@ WAYS = {
     ("path", "body"),
     [
         ("/predict", ASK),
-        ("/learn", LESSON),
+        ("/learn", UPDATE),
         ("/label", b'{"id": "nobody", "label": "x"}'),
         ("/learn", b'{"features": {"a": 1.0}}'),
         ("/predict", b'{"features": '),
@@ -129,14 +129,14 @@ def test_the_answer_does_not_depend_on_how_a_request_is_sent(server, path, body,
     assert plain(plainly) == plain(other)
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(server):
+def test_expect_continue_is_answered_with_100(server):
     head = request("POST", "/predict", ASK, expect="100-continue")[: -len(ASK)]
     first, second = talk(server, head, ASK, answers=2)
     assert first[0] == 100 and second[0] == 200
 
 
 def test_answers_come_in_the_order_of_the_requests(server):
-    one = request("POST", "/learn", LESSON)
+    one = request("POST", "/learn", UPDATE)
     batch = request("POST", "/predict", b"[" + ASK + b"," + ASK + b"]")
     many = b"".join([one, request("POST", "/predict", ASK), one, request("GET", "/health"), batch])
     answers = [json.loads(body) for _, _, body in talk(server, many, answers=5)]
@@ -153,7 +153,7 @@ def test_a_body_that_is_too_large_is_rejected_in_one_piece(server):
 
 
 def test_requests_after_an_ignored_upgrade_are_answered(server):
-    first = request("POST", "/learn", LESSON, **UPGRADE)
+    first = request("POST", "/learn", UPDATE, **UPGRADE)
     answers = talk(server, first + first + request("GET", "/health"), answers=3)
     assert [status for status, *_ in answers] == [200, 200, 200]
 
@@ -183,14 +183,14 @@ def test_lines_outside_the_body_are_bounded(server, place, end):
     filler = (b"x=" if place == "chunk extension" else b"x: ") + b"b" * 200_000
     start = {
         "head": b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n",
-        "trailer": chunked("/learn", LESSON)[:-2],
+        "trailer": chunked("/learn", UPDATE)[:-2],
         "chunk extension": chunked("/learn")[:-5] + b"1;",
     }[place]
     status = status_of(server.raw(start + filler + end))
     assert status == 431 or (place != "head" and end and status in (200, 400))
 
 
-def test_an_expected_refusal_comes_instead_of_continue(server):
+def test_a_rejected_request_gets_its_error_instead_of_100(server):
     head = request("POST", "/nothing", ASK, expect="100-continue")[: -len(ASK)]
     (answer,) = talk(server, head, answers=1)
     assert answer[0] == 404 and answer[1]["connection"] == "close"
@@ -198,7 +198,7 @@ def test_an_expected_refusal_comes_instead_of_continue(server):
 
 def test_a_client_that_has_closed_its_side_is_answered(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
-        line.sendall(request("POST", "/learn", LESSON) * 2)
+        line.sendall(request("POST", "/learn", UPDATE) * 2)
         line.shutdown(socket.SHUT_WR)
         stream = line.makefile("rb")
         assert [read_answer(stream)[0] for _ in range(2)] == [200, 200]
@@ -223,11 +223,11 @@ def test_errors_of_the_protocol_have_the_form_of_all_errors(server, data, status
 
 
 def test_the_error_of_a_later_request_does_not_overtake_an_answer(server):
-    answers = talk(server, request("POST", "/learn", LESSON) + b"no HTTP\r\n\r\n", answers=2)
+    answers = talk(server, request("POST", "/learn", UPDATE) + b"no HTTP\r\n\r\n", answers=2)
     assert [status for status, *_ in answers] == [200, 400]
 
 
-def test_a_client_that_does_not_read_is_not_read_either(server):
+def test_the_server_stops_reading_from_a_client_that_does_not_read(server):
     """Else its answers would fill the memory."""
     ask = request("GET", "/openapi.json", padding="x" * 4000) * 20
     with socket.socket() as line:
@@ -268,7 +268,7 @@ def test_head_has_the_headers_of_get_and_no_body(server):
         assert line.makefile("rb").read().endswith(b"\r\n\r\n")  # a stream has no next answer
 
 
-def test_a_silent_client_is_let_go_after_an_answer(server):
+def test_an_idle_connection_is_closed_after_an_answer(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
         line.sendall(request("POST", "/predict", ASK))
         assert b"200 OK" in line.recv(4000)
@@ -277,10 +277,10 @@ def test_a_silent_client_is_let_go_after_an_answer(server):
         assert 0.5 < time.monotonic() - begin < 4
 
 
-def test_a_client_that_leaves_before_its_answer_harms_nobody(tmp_path):
+def test_a_client_that_disconnects_early_does_not_affect_others(tmp_path):
     with running(tmp_path) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as line:
-            line.sendall(request("POST", "/learn", LESSON))
+            line.sendall(request("POST", "/learn", UPDATE))
         deadline = time.monotonic() + 5
         while server.service.version < 1 and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -297,14 +297,14 @@ def test_latencies_and_statuses_are_counted(server):
 # -- the model and the journal behind it -----------------------------------------------------------
 
 
-def test_one_look_gives_the_prediction_and_its_scores():
+def test_prediction_and_scores_agree():
     model = aggro.StreamClassifier("PA-I")
     adapter = adapter_for(model)
     for k, label in enumerate(["b", "a", "b", "c", "a"]):
         for x in ({}, {"a": 1.0}, {"a": -2.0, "z": 3.0}):
-            said = adapter.predict(x)
-            assert said.prediction == model.predict_one(x)
-            assert set(said.scores) == set(model.classes_)
+            output = adapter.predict(x)
+            assert output.prediction == model.predict_one(x)
+            assert set(output.scores) == set(model.classes_)
         model.learn_one({"a": 1.0 - k, "b": 0.5 * k}, label)
 
 
@@ -316,7 +316,7 @@ def group_of(folder, *entries):
         journal.close()
 
 
-def test_entries_of_one_group_know_of_each_other(tmp_path):
+def test_entries_of_a_group_see_each_other(tmp_path):
     update = ("l", b'"x"', 1.0, b"f")
     outcomes, pending = group_of(
         tmp_path,
@@ -337,29 +337,29 @@ def test_entries_of_one_group_know_of_each_other(tmp_path):
     assert pending == 1
 
 
-def test_a_later_group_knows_what_an_earlier_one_wrote(tmp_path):
+def test_a_group_sees_the_rows_of_earlier_groups(tmp_path):
     count = 2 * ROWS_AT_ONCE + 5
-    lessons = [Example(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
+    examples = [Example(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
     asked = [Prediction(f"p{k}", time.time(), pack(k), b"s") for k in range(count)]
-    outcomes, pending = group_of(tmp_path, *lessons, *asked)
+    outcomes, pending = group_of(tmp_path, *examples, *asked)
     assert [row.seq for row in outcomes[:count]] == list(range(1, count + 1)) and pending == count
-    truths = [DelayedLabel(f"p{k}", b"1", 1.0) for k in range(0, count, 2)]
-    outcomes, pending = group_of(tmp_path, *lessons, *truths)
+    labels = [DelayedLabel(f"p{k}", b"1", 1.0) for k in range(0, count, 2)]
+    outcomes, pending = group_of(tmp_path, *examples, *labels)
     assert all(isinstance(each, Duplicate) for each in outcomes[:count])
     assert [row.features for row in outcomes[count:]] == [pack(k) for k in range(0, count, 2)]
     assert pending == count // 2
 
 
-def test_a_question_sees_what_its_group_adds(tmp_path):
+def test_a_lookup_sees_the_rows_of_its_group(tmp_path):
     asked = Prediction("p", time.time(), b"1", b"s")
     update, true_label = Example("l", b'"x"', 1.0, b"2"), DelayedLabel("p", b'"x"', 1.0)
     questions = [Lookup("p"), Lookup("l"), Lookup("q")]
     outcomes, _ = group_of(tmp_path, asked, update, *questions, true_label, *questions)
-    told = [Found(b"1", b"s"), Found(b"2", None), Unknown("q")]
-    assert outcomes[2:5] == outcomes[6:] == told
+    expected = [Found(b"1", b"s"), Found(b"2", None), Unknown("q")]
+    assert outcomes[2:5] == outcomes[6:] == expected
 
 
-def test_a_prediction_takes_the_place_of_the_one_before(tmp_path):
+def test_a_prediction_replaces_an_earlier_one_with_its_id(tmp_path):
     for features in (b"1", b"2"):
         _, pending = group_of(tmp_path, Prediction("p", time.time(), features, b"s"))
         assert pending == 1
@@ -367,7 +367,7 @@ def test_a_prediction_takes_the_place_of_the_one_before(tmp_path):
     assert outcomes[0].features == b"2" and outcomes[1].features == b"2" and pending == 0
 
 
-def test_predictions_of_one_group_are_bounded_too(tmp_path):
+def test_predictions_of_one_group_are_bounded(tmp_path):
     journal = Journal(tmp_path, Retention(predictions=50))
     for start in (0, 60, 70):
         journal.write([Prediction(f"{start + k}", time.time(), b"", b"s") for k in range(60)])
@@ -377,7 +377,7 @@ def test_predictions_of_one_group_are_bounded_too(tmp_path):
     journal.close()
 
 
-def test_old_predictions_go(tmp_path, monkeypatch):
+def test_old_predictions_are_removed(tmp_path, monkeypatch):
     journal, begin = Journal(tmp_path, Retention(seconds=60)), time.time()
     for second, left in ((0, 1), (30, 2), (59, 3), (61, 3), (95, 3), (300, 1)):
         now = begin + second
@@ -387,14 +387,14 @@ def test_old_predictions_go(tmp_path, monkeypatch):
     journal.close()
 
 
-def test_parts_hold_each_row_once():
+def test_parts_contain_each_row_once():
     for length in range(3 * ROWS_AT_ONCE):
         found = list(parts(range(length)))
         assert [row for part in found for row in part] == list(range(length))
         assert all(1 <= len(part) <= ROWS_AT_ONCE for part in found)
 
 
-def test_new_ids_differ_and_lie_together_in_time():
+def test_new_ids_are_unique_and_ordered_by_time():
     ids = Ids()
     first = [ids.new() for _ in range(1000)]
     time.sleep(0.005)

@@ -51,10 +51,10 @@ def test_the_longest_id_can_be_explained(server):
         assert server.http.get(f"/explain?id={'i' * length}").status_code == status
 
 
-def test_a_bound_is_the_most_that_is_taken(tmp_path):
-    """Of everything that is bounded, so much is taken; one more is refused, and says why."""
+def test_limits_are_inclusive(tmp_path):
+    """A value at the limit is accepted; one more is rejected with a message."""
     bounds = {"id": 8, "body": 600, "batch": 3, "features": 4, "name": 5, "classes": 2}
-    ways = {**bounds, "list": bounds["body"]}  # a list goes another way than one lesson
+    ways = {**bounds, "list": bounds["body"]}  # a list takes another path than one update
 
     def update(count, what):
         given = {"features": {"a": 1.0}, "label": "x"}
@@ -81,7 +81,7 @@ def test_a_bound_is_the_most_that_is_taken(tmp_path):
 
 
 def test_every_documented_status_has_a_code():
-    """And none has one that never comes; any call may meet a wrong method, head or a failure."""
+    """Other codes are for wrong methods, heads that are too large and failures."""
     promised = {status for call in CALLS for status in call.statuses} - {200}
     assert CODES.keys() == promised | {405, 431, 500}
     assert len(set(CODES.values())) == len(CODES)
@@ -89,9 +89,9 @@ def test_every_documented_status_has_a_code():
 
 def test_the_manual_states_the_limits():
     text = (Path(__file__).parents[2] / "docs/serve.md").read_text()
-    told = re.search(r"\*\*All resources are bounded\*\*.*?\n\n", text, re.DOTALL)[0]
+    paragraph = re.search(r"\*\*All resources are bounded\*\*.*?\n\n", text, re.DOTALL)[0]
     limits, retention = Limits(), Retention()
-    for said in (
+    for phrase in (
         f"queued entries ({limits.waiting:,} entries",
         f"bodies ({limits.body >> 20} MiB)",
         f"batches ({limits.batch})",
@@ -106,7 +106,7 @@ def test_the_manual_states_the_limits():
         f"watchers ({limits.watchers})",
         f"to read its answer ({limits.request_seconds:g} s)",
     ):
-        assert said in " ".join(told.split()), said
+        assert phrase in " ".join(paragraph.split()), phrase
     assert retention.seconds == 7 * 86_400 and retention.ids == 10**6
 
 
@@ -147,11 +147,11 @@ def test_retry_delays_double_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(client.time, "sleep", waits.append)
     monkeypatch.setattr(client, "LONGEST_WAIT", 1.0)
 
-    def refuse(request):
+    def reject(request):
         raise httpx.ConnectError("nobody there", request=request)
 
     with (
-        Client("http://test", retries=5, transport=httpx.MockTransport(refuse)) as caller,
+        Client("http://test", retries=5, transport=httpx.MockTransport(reject)) as caller,
         pytest.raises(httpx.ConnectError),
     ):
         caller.predict({"a": 1.0})
@@ -192,9 +192,9 @@ def test_the_open_inference_protocol_cuts_arrays_into_rows(tmp_path):
 
 
 def test_the_confidence_is_that_of_what_was_predicted():
-    told = {"x": 0.4, "true": 0.6}
-    assert Output("x", None, told).confidence == 0.4
-    assert Output(True, None, told).confidence == 0.6
+    probabilities = {"x": 0.4, "true": 0.6}
+    assert Output("x", None, probabilities).confidence == 0.4
+    assert Output(True, None, probabilities).confidence == 0.6
     assert Output(None, None, {}).confidence is None and Output("x").confidence is None
 
 
@@ -214,8 +214,8 @@ def test_the_deployment_examples_use_valid_options():
 
 def test_calibration_counts_confidences_in_bins():
     evaluation = Evaluation(regression=False)
-    for confidence, said in ((0.95, "a"), (0.91, "b"), (1.0, "a"), (0.55, "a"), (0.0, "b")):
-        evaluation.add(said, confidence, "a", '"a"')
+    for confidence, predicted in ((0.95, "a"), (0.91, "b"), (1.0, "a"), (0.55, "a"), (0.0, "b")):
+        evaluation.add(predicted, confidence, "a", '"a"')
     assert evaluation.summary()["calibration"] == [
         {"confidence": 0.0, "accuracy": 0.0, "count": 1},
         {"confidence": 0.55, "accuracy": 1.0, "count": 1},
@@ -283,7 +283,7 @@ def test_a_model_file_needs_no_disk(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError(28, "No space left on device")])
-def test_a_model_that_cannot_be_copied_is_no_failure_of_the_server(tmp_path, monkeypatch, error):
+def test_a_model_that_cannot_be_copied_is_answered_503(tmp_path, monkeypatch, error):
     def full(*args, **kwargs):
         raise error
 
@@ -328,7 +328,7 @@ def test_only_pending_predictions_count_as_kept(tmp_path):
         assert statuses == [404] + [200] * 9
 
 
-def test_the_log_has_what_the_client_need_not_know(caplog):
+def test_internal_errors_are_logged_and_not_sent(caplog):
     reply = failure_reply("/predict", ZeroDivisionError("a secret"))
     assert "secret" not in str(reply) and "log" in str(reply)
     (record,) = caplog.records
@@ -337,18 +337,19 @@ def test_the_log_has_what_the_client_need_not_know(caplog):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_an_explanation_speaks_for_the_class_that_is_said(classes):
+def test_an_explanation_is_for_the_predicted_class(classes):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(200, 3))
     y = X[:, :classes].argmax(axis=1)
     adapter = ArrayAdapter(
         aggro.PassiveAggressiveClassifier().partial_fit(X, y, classes=range(classes))
     )
-    said = set()
+    labels = set()
     for x in X[:30]:
-        why = adapter.explain(x.tolist())
-        said.add(why.label)
+        explanation = adapter.explain(x.tolist())
+        labels.add(explanation.label)
         scores = np.atleast_2d(adapter.model.decision_function(x[None]))
-        expected = scores[0, why.label] if classes > 2 else scores[0, 0] * (2 * why.label - 1)
-        assert why.score == pytest.approx(expected) and why.score > 0
-    assert said == set(range(classes))
+        label = explanation.label
+        expected = scores[0, label] if classes > 2 else scores[0, 0] * (2 * label - 1)
+        assert explanation.score == pytest.approx(expected) and explanation.score > 0
+    assert labels == set(range(classes))

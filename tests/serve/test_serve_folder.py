@@ -38,12 +38,12 @@ def model_file(server):
 
 def rejected(folder, words, model="PA-I"):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(DataFolderError, match=words) as told, running(folder, model):
+    with pytest.raises(DataFolderError, match=words) as error, running(folder, model):
         pass
     for name, content in before.items():
         if not name.endswith("-shm"):
             assert (folder / name).read_bytes() == content, f"{name} was changed"
-    return str(told.value)
+    return str(error.value)
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +106,8 @@ def test_lost_updates_can_be_given_up_on_purpose(tmp_path):
         learn_updates(server, 5, 10)
         folder = crash(tmp_path / "data", tmp_path / "crashed")
     (folder / WAL).unlink()
-    told = rejected(folder, "10 updates were acknowledged")
-    assert f"delete {folder / ACKNOWLEDGED}" in told
+    message = rejected(folder, "10 updates were acknowledged")
+    assert f"delete {folder / ACKNOWLEDGED}" in message
     (folder / ACKNOWLEDGED).unlink()
     with running(folder) as server:
         assert server.service.version == 5
@@ -122,8 +122,8 @@ def test_a_damaged_log_is_noticed(folder, share):
     place = int(share * len(content))
     content[place : place + 40] = bytes(b ^ 0xFF for b in content[place : place + 40])
     (folder / WAL).write_bytes(content)
-    told = rejected(folder, "journal")
-    assert "backup" in told
+    message = rejected(folder, "journal")
+    assert "backup" in message
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,9 @@ def test_a_snapshot_newer_than_the_journal_is_noticed(tmp_path):
         learn_updates(server, 10, 30)
         server.post("/model/snapshot", {})
     shutil.copy(tmp_path / "data" / "model-000000000000030.aggro", old)
-    told = rejected(old, "journal is older than the snapshot")
-    assert "30 updates" in told and "after update 10" in told and "--data NEW_FOLDER" in told
+    message = rejected(old, "journal is older than the snapshot")
+    for phrase in ("30 updates", "after update 10", "--data NEW_FOLDER"):
+        assert phrase in message
     snapshot = old / "model-000000000000030.aggro"
     snapshot.write_bytes(b"damaged as well")
     rejected(old, "journal is older than the snapshot")
@@ -237,8 +238,8 @@ def test_the_error_of_a_folder_without_a_snapshot_names_the_required_one(folder)
     change(folder, "UPDATE facts SET value = '10' WHERE name = 'stripped'")
     for path in folder.glob("model-*.aggro"):
         path.write_bytes(b"nothing")
-    told = rejected(folder, "snapshot of update 10 or later is needed")
-    assert "updates 11 to 30" in told and "model-000000000000020.aggro" in told
+    message = rejected(folder, "snapshot of update 10 or later is needed")
+    assert "updates 11 to 30" in message and "model-000000000000020.aggro" in message
     for path in folder.glob("model-*.aggro"):
         path.unlink()
     rejected(folder, "snapshot")
@@ -338,7 +339,7 @@ ARRAYS = [[0.1 * k, 1.0, -0.3 * k % 1] for k in range(4)]
 DICTS = [{"a": 0.1 * k, "word": "xyz"[k % 3]} for k in range(4)]
 MODELS = {
     "unfitted classifier": (lambda: aggro.PassiveAggressiveClassifier(), ARRAYS),
-    "unfitted race": (lambda: aggro.PassiveAggressiveClassifier(C="auto"), ARRAYS),
+    "unfitted selection": (lambda: aggro.PassiveAggressiveClassifier(C="auto"), ARRAYS),
     "reservoir": (lambda: aggro.PassiveAggressiveClassifier(average="reservoir"), ARRAYS),
     "calibrated": (lambda: aggro.PassiveAggressiveClassifier(probability=True), ARRAYS),
     "second order": (lambda: aggro.AROWClassifier(probability=True), ARRAYS),
@@ -431,7 +432,7 @@ def test_a_backup_of_a_crashed_or_stopped_server(folder, tmp_path):
             assert server.service.version == 30
 
 
-def test_backups_fail_whole(folder, tmp_path):
+def test_a_failed_backup_leaves_no_files(folder, tmp_path):
     with pytest.raises(DataFolderError, match="not the data folder"):
         backup(tmp_path / "nothing", tmp_path / "saved")
     (tmp_path / "full").mkdir()

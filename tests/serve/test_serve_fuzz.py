@@ -1,4 +1,4 @@
-"""A few hundred requests made up from the description; ``make fuzz-serve`` sends ten thousand."""
+"""A few hundred requests generated from the description; ``make fuzz-serve`` sends ten thousand."""
 
 import sys
 
@@ -10,7 +10,7 @@ pytest.importorskip("schemathesis", reason="pip install schemathesis")
 
 # hypothesis and jsonschema warn about things of their own
 @pytest.mark.filterwarnings("ignore")
-def test_made_up_requests_are_answered_as_described(tmp_path):
+def test_generated_requests_conform_to_the_description(tmp_path):
     from fuzz import GROWTH, fuzz
 
     count, growth = fuzz(150, tmp_path)

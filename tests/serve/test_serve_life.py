@@ -36,7 +36,7 @@ def command(folder, *options, **env):
     return process, found[1]
 
 
-def test_sigterm_drains_snapshots_and_leaves(tmp_path):
+def test_sigterm_completes_requests_writes_a_snapshot_and_exits(tmp_path):
     process, address = command(tmp_path / "data", "--C", "auto")
     for k in range(5):
         httpx.post(f"{address}/learn", json={"features": {"a": k - 2.0}, "label": k % 2})
@@ -51,7 +51,7 @@ def test_sigterm_drains_snapshots_and_leaves(tmp_path):
     process.communicate(timeout=30)
 
 
-def test_a_restart_goes_on_as_if_nothing_had_been(tmp_path):
+def test_a_restart_continues_with_the_same_model(tmp_path):
     plain = aggro.StreamClassifier("PA-I", C="auto", max_features=1 << 18)
     examples = [({"a": k % 7 - 3.0, "b": k % 3 - 1.0}, "xyz"[k % 3]) for k in range(90)]
     for x, y in examples:
@@ -145,11 +145,11 @@ def test_many_callers_share_a_commit(tmp_path):
     async def main():
         journal = Journal(tmp_path, Retention())
         writer = Writer(journal, 10_000)
-        told, done = [], asyncio.Event()
+        written, done = [], asyncio.Event()
 
         def note(outcomes, error):
-            told.extend(outcomes)
-            if len(told) == 500:
+            written.extend(outcomes)
+            if len(written) == 500:
                 done.set()
 
         writer.start()
@@ -158,39 +158,39 @@ def test_many_callers_share_a_commit(tmp_path):
         await asyncio.wait_for(done.wait(), 20)
         await writer.stop()
         journal.close()
-        return told, writer.commits
+        return written, writer.commits
 
-    told, commits = asyncio.run(main())
-    assert [row.seq for row in told if isinstance(row, Row)] == list(range(1, 501))
+    written, commits = asyncio.run(main())
+    assert [row.seq for row in written if isinstance(row, Row)] == list(range(1, 501))
     assert commits <= 50
 
 
-def test_one_entry_cannot_spoil_the_others_of_its_group(tmp_path):
+def test_an_invalid_entry_does_not_fail_the_others_of_its_group(tmp_path):
     async def main():
         journal = Journal(tmp_path, Retention())
         writer = Writer(journal, 10_000)
-        told, done = {}, asyncio.Event()
+        results, done = {}, asyncio.Event()
 
         def note(name, outcomes, error):
-            told[name] = (outcomes, error)
-            if len(told) == 3:
+            results[name] = (outcomes, error)
+            if len(results) == 3:
                 done.set()
 
         good, bad = (b'"x"', 1.0, pack({})), (b'"x"', object(), pack({}))  # no number for SQLite
         for name, rest in (("a", good), ("b", bad), ("c", good)):
-            writer.submit([Example(name, *rest)], lambda *news, name=name: note(name, *news))
+            writer.submit([Example(name, *rest)], lambda *result, name=name: note(name, *result))
         writer.start()
         await asyncio.wait_for(done.wait(), 20)
         await writer.stop()
         journal.close()
-        return told
+        return results
 
-    told = asyncio.run(main())
-    assert told["b"][1] is not None and told["a"][1] is told["c"][1] is None
-    assert [told[name][0][0].seq for name in "ac"] == [1, 2]
+    results = asyncio.run(main())
+    assert results["b"][1] is not None and results["a"][1] is results["c"][1] is None
+    assert [results[name][0][0].seq for name in "ac"] == [1, 2]
 
 
-def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
+def test_a_full_queue_is_answered_429_while_predictions_continue(tmp_path):
     with running(tmp_path, limits={"waiting": 10}) as server:
         write = server.service.journal.write
 
@@ -199,8 +199,8 @@ def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
             return write(entries)
 
         server.service.journal.write = slow
-        lessons = [{"features": {"a": 1.0}, "label": "x"}] * 10
-        loop = [server.http.build_request("POST", "/learn", json=lessons) for _ in range(2)]
+        updates = [{"features": {"a": 1.0}, "label": "x"}] * 10
+        loop = [server.http.build_request("POST", "/learn", json=updates) for _ in range(2)]
         with httpx.Client(base_url=server.address, timeout=20) as other:
             import threading
 
@@ -210,8 +210,8 @@ def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
             answer = server.http.send(loop[1])
             assert answer.status_code == 429 and answer.headers["retry-after"] == "1"
             begin = time.monotonic()
-            told = server.post("/predict", {"features": {"a": 1.0}}).json()
-            assert told["stored"] is False
+            answer = server.post("/predict", {"features": {"a": 1.0}}).json()
+            assert answer["stored"] is False
             assert time.monotonic() - begin < 0.25  # it did not wait for the disk
             first.join()
 

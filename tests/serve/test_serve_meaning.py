@@ -64,9 +64,9 @@ def test_only_learned_classes_count(tmp_path):
         server.learn({"a": 1.0}, "x", id="one")
         assert server.learn({"a": 1.0}, "y", id="one").status_code == 409
         assert server.learn({"a": 1.0}, "never", weight=0.0).status_code == 200
-        server.service.writer.has_room = lambda *_: False
+        server.service.writer.fits = lambda *_: False
         assert server.learn({"a": 1.0}, "busy").status_code == 429
-        del server.service.writer.has_room
+        del server.service.writer.fits
         many = [{"features": {"a": 1.0}, "label": f"m{k}"} for k in range(4)]
         receipts = server.post("/learn", many).json()
         assert [each["status"] for each in receipts] == [200, 200, 422, 422]

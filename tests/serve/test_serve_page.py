@@ -34,8 +34,8 @@ def server(tmp_path_factory):
             pairs = [demo["purchase"](rng, False) for _ in range(400)]
             client.learn_many([x for x, _ in pairs], [y for _, y in pairs])
             answers = client.predict_many([x for x, _ in pairs])
-            truths = {a["id"]: y for a, (_, y) in zip(answers, pairs, strict=True)}
-            client.label_many(truths)
+            labels = {a["id"]: y for a, (_, y) in zip(answers, pairs, strict=True)}
+            client.label_many(labels)
         yield found
 
 
@@ -66,7 +66,7 @@ def page(server, browser):
     assert foreign == []
 
 
-def test_numbers_move_while_a_stream_runs(page, server):
+def test_figures_change_while_requests_arrive(page, server):
     with Client(server.address) as client:
         before = page.text_content("#model")
         thread = threading.Thread(target=demo["stream"], args=(client, 3.0, 100))
@@ -95,14 +95,14 @@ def test_the_form_predicts_explains_and_learns(page, server):
     assert server.service.version == before + 1
 
 
-def test_the_form_says_what_is_wrong(page):
+def test_the_form_shows_errors(page):
     page.fill("#input", "{oops")
     page.click("#predict-form button")
     page.wait_for_selector("#problem:not([hidden])")
     assert "not JSON" in page.text_content("#problem")
 
 
-def test_every_control_is_reached_by_the_keyboard(page):
+def test_the_keyboard_reaches_every_control(page):
     reached = set()
     for _ in range(14):
         page.keyboard.press("Tab")
@@ -111,7 +111,7 @@ def test_every_control_is_reached_by_the_keyboard(page):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_serious_fault_of_accessibility(page, theme):
+def test_there_is_no_serious_accessibility_finding(page, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page.fill("#input", EXAMPLE)
     page.click("#predict-form button")
@@ -126,7 +126,7 @@ def test_no_serious_fault_of_accessibility(page, theme):
     assert serious == []
 
 
-def test_a_phone_needs_no_sideways_scroll(server, browser):
+def test_the_page_does_not_scroll_sideways_on_a_phone(server, browser):
     page = browser.new_page(viewport={"width": 375, "height": 740})
     page.goto(server.address)
     page.wait_for_selector("#strongest .bar")
@@ -135,7 +135,7 @@ def test_a_phone_needs_no_sideways_scroll(server, browser):
     assert wide <= 375
 
 
-def test_a_token_is_asked_for_and_kept_in_the_tab(tmp_path, browser):
+def test_the_page_asks_for_a_token_and_stores_it_in_the_tab(tmp_path, browser):
     with running(tmp_path, token="t" * 20) as server:
         page = browser.new_page()
         page.goto(server.address)
@@ -147,7 +147,7 @@ def test_a_token_is_asked_for_and_kept_in_the_tab(tmp_path, browser):
 
 
 def teach_by_the_page(browser, server, true_label, features="{}"):
-    """Type a truth into the page of a server; return what the page says."""
+    """Type a label into the page of a server; return the message of the page."""
     page = browser.new_page()
     page.goto(server.address)
     page.fill("#input", features)
@@ -157,9 +157,9 @@ def teach_by_the_page(browser, server, true_label, features="{}"):
     page.focus("#label")
     page.keyboard.press("Enter")
     expect(page.locator("#learned")).to_have_text(re.compile("."), timeout=20_000)
-    told = page.text_content("#learned")
+    message = page.text_content("#learned")
     page.close()
-    return told
+    return message
 
 
 @pytest.mark.parametrize(

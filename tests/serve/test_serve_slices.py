@@ -70,12 +70,12 @@ def test_probabilities_are_those_of_the_model_once_its_map_is_ready():
         (ArrayAdapter(model), [0.1, 0.2, 0.3]),
         (StreamAdapter(stream), {"a": 0.1, "b": 0.2}),
     ):
-        told = adapter.predict(x).probabilities
+        found = adapter.predict(x).probabilities
         if isinstance(adapter, ArrayAdapter):
             expected = model.predict_proba([x])[0]
         else:
             expected = list(stream.predict_proba_one(x).values())
-        np.testing.assert_allclose(list(told.values()), expected)
+        np.testing.assert_allclose(list(found.values()), expected)
 
 
 def test_a_new_class_is_answered_before_its_map_is_ready():
@@ -90,9 +90,9 @@ def test_a_new_class_is_answered_before_its_map_is_ready():
 def test_texts_without_probability_have_scores():
     model = aggro.TextClassifier(probability=False)
     model.partial_fit(["free money", "lunch"] * 3, ["spam", "ham"] * 3)
-    said = TextAdapter(model).predict("free money")
-    assert said.prediction == "spam" and said.probabilities is None
-    assert said.scores["spam"] == -said.scores["ham"] > 0
+    output = TextAdapter(model).predict("free money")
+    assert output.prediction == "spam" and output.probabilities is None
+    assert output.scores["spam"] == -output.scores["ham"] > 0
 
 
 # -- explanations -------------------------------------------------------------------------------
@@ -113,12 +113,13 @@ def arrays(count=200, classes=3, **params):
 )  # fmt: skip
 def test_arrays_are_explained_by_differences_of_scores(params, classes):
     adapter, x = ArrayAdapter(arrays(classes=classes, **params)), [0.5, -1.0, 2.0, 0.0, 3.0]
-    why, rows = adapter.explain(x), np.vstack([np.zeros(5), np.diag(x), x])
+    explanation, rows = adapter.explain(x), np.vstack([np.zeros(5), np.diag(x), x])
     scores = adapter.model.decision_function(rows)
-    scores = (scores if why.label == 1 else -scores) if classes == 2 else scores[:, why.label]
-    np.testing.assert_allclose(why.intercept, scores[0], atol=1e-6)
-    np.testing.assert_allclose(why.score, scores[-1], atol=1e-6)
-    parts = [part for _, _, part in why.contributions]
+    label = explanation.label
+    scores = (scores if label == 1 else -scores) if classes == 2 else scores[:, label]
+    np.testing.assert_allclose(explanation.intercept, scores[0], atol=1e-6)
+    np.testing.assert_allclose(explanation.score, scores[-1], atol=1e-6)
+    parts = [part for _, _, part in explanation.contributions]
     np.testing.assert_allclose(parts, scores[1:-1] - scores[0], atol=1e-6)
 
 
@@ -135,12 +136,13 @@ def test_streams_are_explained_by_differences_of_scores(params, classes):
     for k in range(60):
         model.learn_one({"a": rng.normal(), "b": "xyz"[k % 3], "c": k % 5}, "pqr"[k % classes])
     adapter, x = StreamAdapter(model), {"a": 2.0, "b": "y", "new": 3.0, "c": True}
-    why = adapter.explain(x)
-    none = adapter._score({}, why.label)
-    for name, value, part in why.contributions:
-        assert part == pytest.approx(adapter._score({name: value}, why.label) - none, abs=1e-9)
-    total = why.intercept + sum(part for _, _, part in why.contributions)
-    assert total == pytest.approx(why.score) == adapter._score(x, why.label)
+    explanation = adapter.explain(x)
+    label = explanation.label
+    none = adapter._score({}, label)
+    for name, value, part in explanation.contributions:
+        assert part == pytest.approx(adapter._score({name: value}, label) - none, abs=1e-9)
+    total = explanation.intercept + sum(part for _, _, part in explanation.contributions)
+    assert total == pytest.approx(explanation.score) == adapter._score(x, label)
 
 
 def test_an_explanation_of_a_list_scores_no_more_rows(monkeypatch):
@@ -149,5 +151,5 @@ def test_an_explanation_of_a_list_scores_no_more_rows(monkeypatch):
     model = aggro.PassiveAggressiveClassifier().partial_fit(X, np.arange(20) % 2)
     asked, scores = [], model._scores
     monkeypatch.setattr(model, "_scores", lambda rows: asked.append(len(rows)) or scores(rows))
-    why = ArrayAdapter(model).explain(X[0].tolist())
-    assert len(why.contributions) == 5000 and sum(asked) <= 1
+    explanation = ArrayAdapter(model).explain(X[0].tolist())
+    assert len(explanation.contributions) == 5000 and sum(asked) <= 1

@@ -1,7 +1,7 @@
-"""Starts servers by forking: a process that has imported all, so that a start takes no time.
+"""Start servers by forking from a process that has imported everything.
 
-A line of JSON on stdin starts a server; a line of JSON on stdout tells its process and port, or
-why it could not start. Faults (see faults.py) are put in by name, in the child alone.
+A line of JSON on stdin starts a server; a line of JSON on stdout reports its process and port, or
+the error. Faults (see faults.py) are injected by name, in the child only.
 """
 
 import json
@@ -18,12 +18,12 @@ from aggro.serve.config import Limits, Plan, Retention
 from aggro.serve.server import run
 
 
-def tell(**facts):
+def report(**facts):
     os.write(1, (json.dumps({"pid": os.getpid(), **facts}) + "\n").encode())
 
 
 def child(asked):
-    journal.CHECKPOINT = 20  # pages: the log moves to the table all the time
+    journal.CHECKPOINT = 20  # pages: checkpoint the write-ahead log often
     if asked.get("fault"):
         FAULTS[asked["fault"]]()
     if asked.get("die_at"):
@@ -36,11 +36,11 @@ def child(asked):
         limits=Limits(**asked.get("limits", {})),
         retention=Retention(**asked.get("retention", {})),
     )
-    run(plan, lambda address, server: tell(port=int(address.rpartition(":")[2])))
+    run(plan, lambda address, server: report(port=int(address.rpartition(":")[2])))
 
 
 def main():
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # do not keep zombies
     for line in sys.stdin:
         if os.fork():
             continue
@@ -49,7 +49,7 @@ def main():
         try:
             child(json.loads(line))
         except BaseException as error:
-            tell(error=f"{type(error).__name__}: {error}")
+            report(error=f"{type(error).__name__}: {error}")
             code = 1
         os._exit(code)
 

@@ -39,7 +39,7 @@ from aggro.serve.writer import (
     Writer,
 )
 
-SHARE = 0.5  # of the queue for predictions, so that there is always room for updates
+SHARE = 0.5  # of the queue for predictions, so that updates are not rejected first
 SLICE = 0.002  # seconds of a batch before other requests run
 EXPLAINED = 200_000  # features × classes of an explanation: some hundredths of a second
 encode = msgspec.json.Encoder().encode
@@ -119,7 +119,7 @@ class Service:
     # -- predictions ----------------------------------------------------------------------------
 
     def predict_one(self, asked: Any) -> calls.Answer:
-        """Predict, and store the example for its label if the journal has room."""
+        """Predict, and store the example for its label unless the queue is too long."""
         stored = self._keeps(1)
         answer, entry = self._predict(asked, stored, time.time())
         self._count([entry] if stored else [], 1)
@@ -146,7 +146,7 @@ class Service:
         return values
 
     def _keeps(self, count: int) -> bool:
-        return self.retention.predictions > 0 and self.writer.has_room(count, SHARE)
+        return self.retention.predictions > 0 and self.writer.fits(count, SHARE)
 
     def _predict(self, one: Any, stored: bool, now: float) -> tuple[calls.Answer, Prediction]:
         learning = self.learning
@@ -194,10 +194,10 @@ class Service:
         self._write(entries, partial(self._written, answer))
 
     def _write(self, entries: list[Any], done: Done) -> None:
-        """Write entries for a caller that waits, if there is room."""
+        """Write entries for a caller that waits, unless the queue is full."""
         if self.stopping:
             raise RequestError(503, messages.STOPPING, retry_after=1)
-        if not self.writer.has_room(len(entries)):
+        if not self.writer.fits(len(entries)):
             raise RequestError(429, messages.BUSY, retry_after=1)
         self.writer.submit(entries, done)
 
@@ -239,7 +239,9 @@ class Service:
         adapter = self.learning.adapter
         x = self.learning.read(found.features)
         if len(x) * max(1, len(adapter.classes())) > EXPLAINED:
-            raise RequestError(422, "The example has too many features, for so many classes.")
+            raise RequestError(
+                422, f"An explanation has at most {EXPLAINED:,} features times classes."
+            )
         decomposition = call_model(adapter.explain, x)
         served = found.served and msgspec.json.decode(found.served, type=Served)
         parts = sorted(decomposition.contributions, key=lambda part: -abs(part[2]))

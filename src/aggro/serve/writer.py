@@ -193,8 +193,8 @@ class Writer:
         self._thread.start()
         self._hand_over()
 
-    def has_room(self, entries: int, share: float = 1.0) -> bool:
-        """Return whether the queue has room for some entries; an empty one has room for any."""
+    def fits(self, entries: int, share: float = 1.0) -> bool:
+        """Return whether some entries fit into the queue; any number fits into an empty one."""
         return self.waiting == 0 or self.waiting + entries <= share * self.most
 
     def submit(self, entries: list[Entry], done: Done | None = None) -> None:

@@ -7,7 +7,7 @@ const short = (v) => (v === null || v === undefined ? "–" : compact.format(v))
 const logarithmic = (v) => (v >= 0.001 && v < 1e4 ? short(v) : v.toExponential(1));
 const clock = (t) => new Date(1000 * t).toTimeString().slice(0, 8);
 const milliseconds = (v) => (v === null ? "–" : v.toFixed(v < 10 ? 1 : 0) + " ms");
-const percent = (v) => (v === null || v === undefined ? "–" : (100 * v).toFixed(1) + " %");
+const percent = (v) => (v === null || v === undefined ? "–" : (100 * v).toFixed(1) + "\u00a0%");
 
 // Each line: key of the sample, name, colour, and how its values are shown.
 const LINES = {
@@ -94,10 +94,25 @@ function signedBars(box, rows) {
   }));
 }
 
+// The best candidate of each kind; a kind has the same settings except C. All, if only C differs.
+const MEASURED = ["mistakes", "recent_error", "recent_loss", "chosen", "average", "C"];
+
+function kinds(candidates) {
+  const names = [...new Set(candidates.flatMap(Object.keys))].filter((name) => !MEASURED.includes(name));
+  const selected = names.filter((name) => new Set(candidates.map((c) => String(c[name]))).size > 1);
+  const kind = (c) => selected.filter((name) => name in c).map((name) => `${name} ${c[name]}`).join(", ");
+  const named = candidates.map((c) => ({ ...c, kind: kind(c), name: [kind(c), "C = " + logarithmic(c.C)].filter(Boolean).join(", ") }));
+  if (!selected.length) return named;
+  const ahead = (a, b) => b.chosen - a.chosen || a.recent_error - b.recent_error;
+  const best = new Map();
+  for (const c of named.sort(ahead)) if (!best.has(c.kind)) best.set(c.kind, c);
+  return [...best.values()];
+}
+
 function candidateBars(box, candidates, regression) {
   const most = Math.max(...candidates.map((c) => c.recent_error), 1e-300);
   box.replaceChildren(...candidates.map((candidate) => bar({
-    name: "C = " + logarithmic(candidate.C), left: 0, width: candidate.recent_error / most,
+    name: candidate.name, left: 0, width: candidate.recent_error / most,
     value: regression ? short(candidate.recent_error) : percent(candidate.recent_error), row: candidate.chosen ? "best" : "other",
   })));
 }

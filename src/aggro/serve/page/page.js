@@ -97,7 +97,7 @@ function show(s) {
   put("model", `${model.algorithm} · ${model.task} · ${short(model.features)} features · ${regression ? "" : model.classes.length + " classes · "}${s.version.toLocaleString("en")} examples`);
   put("recent", error(s.recent));
   put("error", error(s.error));
-  put("error-note", "constant answer " + error(s.constant));
+  put("error-note", "constant prediction " + error(s.constant));
   put("predictions", short(s.predictions));
   put("updates", short(s.updates));
   put("updates-note", `per second · ${short(s.counts.rejected)} rejected`);
@@ -123,10 +123,11 @@ function showDrift(z) {
 }
 
 function showCandidates(candidates) {
-  if (!candidates) return;
-  candidateBars(el("candidates"), candidates, regression);
-  const best = candidates.find((candidate) => candidate.chosen);
-  put("candidates-note", `C = ${logarithmic(best.C)} predicts; bars show the recent error of each candidate.`);
+  if (!candidates || !candidates.length) return;
+  const shown = kinds(candidates);
+  candidateBars(el("candidates"), shown, regression);
+  const best = shown.find((candidate) => candidate.chosen) || shown[0];
+  put("candidates-note", `Best: ${best.name}. Bars show the recent error of ${shown.length < candidates.length ? `the best C of each kind; ${candidates.length} candidates` : "each candidate"}.`);
   el("candidates").setAttribute("aria-label", el("candidates-note").textContent);
 }
 
@@ -211,7 +212,7 @@ function labelOf(text, model) {
   const word = text.trim();
   const number = word === "" ? NaN : Number(word);
   if (model.task === "regression") {
-    if (!Number.isFinite(number)) throw new Error("Give a number: the model predicts numbers.");
+    if (!Number.isFinite(number)) throw new Error("Give a number; the model predicts numbers.");
     return number;
   }
   const known = model.classes;
@@ -222,9 +223,9 @@ function labelOf(text, model) {
   if (same !== undefined) return same;
   if (known.length === 0 || known.some((label) => typeof label === "string")) return text;
   if (known.every((label) => typeof label === "boolean")) {
-    throw new Error("Give true or false, as the classes of the model are.");
+    throw new Error("Give true or false, like the classes of the model.");
   }
-  if (!Number.isFinite(number)) throw new Error("Give a number, as the classes of the model are.");
+  if (!Number.isFinite(number)) throw new Error("Give a number, like the classes of the model.");
   return number;
 }
 
