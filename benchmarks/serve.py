@@ -28,6 +28,7 @@ from benchmarks.serve_load import Load, measure, post
 FEATURES, ROWS, BATCH = 20, 2000, 100
 LEARNS = 2000  # durable updates a second, while predictions are timed
 SOAK = 250  # predictions a second in the soak, and as many updates
+LEARNED = 2.0  # seconds of updates before anything is measured
 SAMPLE = 10  # seconds between two measurements of the memory
 
 
@@ -72,10 +73,10 @@ def process(command, **env):
             server.wait(timeout=60)
 
 
-def aggro():
-    """``aggro serve``: each update is on the disk before the answer."""
+def aggro(*model):
+    """``aggro serve``, with the self-tuning model by default."""
     options = ["--port", "{port}", "--data", "{folder}/data"]
-    return process([sys.executable, "-m", "aggro.cli", "serve", "PA-I", *options])
+    return process([sys.executable, "-m", "aggro.cli", "serve", *model, *options])
 
 
 def flask(store, server):
@@ -119,8 +120,10 @@ def wait_for(port):
 
 # -- measurements ----------------------------------------------------------------------------------
 
+OURS = "aggro serve"
 SERVERS = {
-    "aggro serve": aggro,
+    OURS: aggro,
+    "aggro serve PA-I": lambda: aggro("PA-I"),
     "Flask + river, werkzeug, shelf": lambda: flask("shelve", "werkzeug"),
     "Flask + river, gunicorn, shelf": lambda: flask("shelve", "gunicorn"),
     "Flask + river, gunicorn, synced": lambda: flask("sqlite", "gunicorn"),
@@ -139,8 +142,9 @@ def throughput(seconds, turns):
     for _ in range(turns):
         for name, start in SERVERS.items():
             with start() as (pid, port):
+                measure([Load(port, requests["learn"], 64)], LEARNED)
                 for kind, (size, connections) in KINDS.items():
-                    if size > 1 and name != "aggro serve":
+                    if size > 1 and not name.startswith(OURS):
                         continue  # one example per request only
                     measure([Load(port, requests[kind], connections)], 0.5)
                     before = processor_seconds(pid)
@@ -206,7 +210,7 @@ def main():
     if args.only != "soak":
         found["throughput"] = throughput(args.seconds, args.turns)
         found["together"] = together(4 * args.seconds)
-        texts["load"] = table(found["throughput"], found["together"])
+        texts["load"] = table(found["throughput"], found["together"], args.seconds, args.turns)
     if args.only != "load":
         found["soak"] = soak(args.soak)
         texts["soak"] = curve(**found["soak"])
@@ -219,9 +223,9 @@ def main():
         write_docs(texts, Path(args.docs))
 
 
-def table(rows, both):
+def table(rows, both, seconds, turns):
     """Return the results under load as Markdown."""
-    ours = {row["kind"]: row for row in rows if row["server"] == "aggro serve"}
+    ours = {row["kind"]: row for row in rows if row["server"] == OURS}
     head = "| server | call | examples/s | p50 ms | p99 ms | CPU µs | aggro: × examples/s | × CPU |"
     lines = [head, "|---|---|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
@@ -229,6 +233,8 @@ def table(rows, both):
         cells += [f"{row['p99']:.2f}", f"{row['microseconds']:.0f}", *_ratios(row, ours)]
         lines.append("| " + " | ".join(cells) + " |")
     lines += [
+        "",
+        f"Measured on {time.strftime('%Y-%m-%d')}: best of {turns} runs of {seconds:g} s each.",
         "",
         f"While {both['learns_per_second']:,.0f} durable updates per second arrive one by one "
         f"(p99 {both['learn_p99']:.1f} ms), {both['predicts_per_second']:,.0f} predictions "
@@ -254,7 +260,7 @@ def curve(mebibytes, failed, share):
 
 def _ratios(row, ours):
     """Return the ratios of rate and CPU time of aggro serve: one by one, in batches of 100."""
-    if row in ours.values():
+    if row["server"].startswith(OURS):
         return ["", ""]
     mine = [ours[row["kind"]], ours[f"{row['kind']} 100"]]
     more = [f"{each['per_second'] / row['per_second']:.1f}" for each in mine]

@@ -89,7 +89,7 @@ def test_the_form_predicts_explains_and_learns(page, server):
     shown = page.locator("#parts .name").all_text_contents()
     assert {"night = 1", "shop = phones", "(intercept)"} <= set(shown)
     before = server.service.version
-    page.fill("#label", "fraud")
+    page.fill("#truth", "fraud")
     page.keyboard.press("Enter")
     expect(page.locator("#learned")).to_have_text(re.compile("^Learned"), timeout=20_000)
     assert server.service.version == before + 1
@@ -153,8 +153,8 @@ def teach_by_the_page(browser, server, true_label, features="{}"):
     page.fill("#input", features)
     page.click("#predict-form button")
     page.wait_for_selector("#answer:not([hidden])")
-    page.fill("#label", true_label)
-    page.focus("#label")
+    page.fill("#truth", true_label)
+    page.focus("#truth")
     page.keyboard.press("Enter")
     expect(page.locator("#learned")).to_have_text(re.compile("."), timeout=20_000)
     message = page.text_content("#learned")

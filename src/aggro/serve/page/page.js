@@ -97,7 +97,7 @@ function show(s) {
   put("model", `${model.algorithm} · ${model.task} · ${short(model.features)} features · ${regression ? "" : model.classes.length + " classes · "}${s.version.toLocaleString("en")} examples`);
   put("recent", error(s.recent));
   put("error", error(s.error));
-  put("error-note", "constant prediction " + error(s.constant));
+  put("error-note", "constant " + error(s.constant));
   put("predictions", short(s.predictions));
   put("updates", short(s.updates));
   put("updates-note", `per second · ${short(s.counts.rejected)} rejected`);
@@ -231,7 +231,7 @@ function labelOf(text, model) {
 
 async function sendLabel(event) {
   event.preventDefault();
-  const text = el("label").value;
+  const text = el("truth").value;
   try {
     const receipt = await call("/label", { id: lastId, label: labelOf(text, await call("/model")) });
     put("learned", receipt.duplicate ? "Already learned." : "Learned and stored on disk.");
