@@ -32,7 +32,7 @@ GROWTH = 8.0  # MiB: the allocator's, and the history of the page
 WEIGHT = 8  # requests to a call with a body for each one to another call
 
 
-def fuzz(cases, folder, model="PA-I"):
+def fuzz(cases, folder, model="StreamClassifier"):
     """Send at least this many requests; return how many, and the growth of memory in MiB."""
     zygote = Zygote()
     try:

@@ -158,6 +158,23 @@ def test_retry_delays_double_up_to_a_limit(monkeypatch):
     assert_close(waits, [0.1, 0.2, 0.4, 0.8, 1.0])
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["--random-state 3", "PA-I --random-state 3 --max-features 9", "StreamRegressor --epsilon 0.2",
+     "TextClassifier --random-state 3 --probability", "--C 0.5 --probability", "AROW --r 0.1",
+     "--metric adagrad --scale online --average --no-intercept --memory 64MiB"],
+)  # fmt: skip
+def test_options_of_new_models_make_a_model(words, tmp_path, monkeypatch):
+    plans = []
+    monkeypatch.setattr("aggro.serve.server.run", lambda plan, ready: plans.append(plan))
+    assert run(parser().parse_args([*words.split(), "--data", str(tmp_path)])) == 0
+    model, identity = first_model(plans[0])
+    if "--random-state" in words:
+        assert model.random_state == 3 and '"random_state": 3' in identity
+    if "--probability" in words:
+        assert model.probability is True
+
+
 @pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "Client", "load"])
 def test_other_names_than_variants_streams_and_texts_are_errors(name, tmp_path):
     with pytest.raises(ValueError, match=name):

@@ -45,7 +45,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"maximum number of features (default {MAX_FEATURES})",
     )
-    add("--probability", action="store_true", help="answer calibrated probabilities")
+    add(
+        "--probability",
+        action="store_true",
+        default=None,
+        help="answer calibrated probabilities",
+    )
     return parser
 
 
@@ -144,9 +149,8 @@ def _params(args: argparse.Namespace) -> dict[str, Any]:
     if args.float32:
         raise ValueError("aggro serve learns in double precision; leave --float32 out.")
     params = given(args)
-    own = {"random_state": args.random_state, "max_features": args.max_features}
-    params |= {name: value for name, value in own.items() if value is not None}
-    return params | ({"probability": True} if args.probability else {})
+    own = {name: vars(args)[name] for name in ("random_state", "max_features", "probability")}
+    return params | {name: value for name, value in own.items() if value is not None}
 
 
 def report(address: str, server: Any) -> None:

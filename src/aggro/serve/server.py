@@ -195,13 +195,10 @@ def first_model(plan: Plan) -> tuple[Any, str | None]:
         return aggro.load(path), f"the file {path.name} ({digest[:16]})"
     name = model or "StreamClassifier"
     if ADAPTERS.get(name) is TextAdapter:
-        return getattr(aggro, name)(**params), f"{name} {json.dumps(params, sort_keys=True)}"
+        return getattr(aggro, name)(**params), _identity(name, params)
     settings = {"max_features": MAX_FEATURES, **params}
-    if "random_state" in settings:
-        settings["seed"] = settings.pop("random_state")
-    identity = f"{name} {json.dumps(settings, sort_keys=True)}"
     if ADAPTERS.get(name) is StreamAdapter:
-        return getattr(aggro, name)(**settings), identity
+        return getattr(aggro, name)(**settings), _identity(name, settings)
     try:
         variant = find(name)
     except ValueError as error:
@@ -210,8 +207,11 @@ def first_model(plan: Plan) -> tuple[Any, str | None]:
         raise
     regression = variant.estimator.endswith("Regressor")
     kind = aggro.StreamRegressor if regression else aggro.StreamClassifier
-    identity = f"{variant.name} {json.dumps(settings, sort_keys=True)}"
-    return kind(variant.name, **settings), identity
+    return kind(variant.name, **settings), _identity(variant.name, settings)
+
+
+def _identity(name: str, params: dict[str, Any]) -> str:
+    return f"{name} {json.dumps(params, sort_keys=True)}"
 
 
 def _check_no_params(plan: Plan, reason: str) -> None:
