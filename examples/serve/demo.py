@@ -11,6 +11,7 @@ import argparse
 import math
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0, help="of the stream (120)")
     parser.add_argument("--port", type=int, default=8080)
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # stop the server, too
     with tempfile.TemporaryDirectory() as folder:
         options = ["--probability", "--data", folder, "--port", str(args.port)]
         command = [sys.executable, "-m", "aggro.cli", "serve", *options]

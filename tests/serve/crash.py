@@ -21,6 +21,7 @@ from forked_server import Lost, Zygote
 
 MODELS = (
     ("StreamClassifier", {}),
+    ("StreamRegressor", {}),
     ("PA-I", {"C": "auto"}),
     ("PAR-I", {}),
     ("SPA-I", {"probability": True, "average": True}),

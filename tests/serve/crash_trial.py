@@ -30,7 +30,7 @@ class Trial:
         self.asked = {"model": model, "params": params, "data": str(folder), "retention": KEEPING}
         self.asked["fault"] = fault
         self.plain = first_model(Plan(model, folder, params=params))[0]
-        self.regression = model.startswith("PAR")
+        self.regression = model.startswith("PAR") or model == "StreamRegressor"
         self.book, self.order, self.round, self.learned = Book(), {}, 0, 0
         self.port = 0
 

@@ -51,6 +51,14 @@ def test_labels_are_compared_as_classes(tmp_path, one, other, status):
             assert learn(server, body) == expected
 
 
+def test_an_id_learned_by_its_label_is_not_learned_again_with_its_features(server):
+    server.post("/predict", {"features": {"a": 1.0}, "id": "both"})
+    assert learn(server, b'{"id": "both", "label": "x"}', "/label") == 200
+    for features, status in ((b'{"a": 1}', 200), (b'{"a": 2}', 409)):
+        body = b'{"id": "both", "label": "x", "features": %b}' % features
+        assert learn(server, body) == status
+
+
 def test_a_digest_is_that_of_the_content():
     assert digest_of(pack({"a": 1.0, "b": "x"})) == digest_of(b"", {"b": "x", "a": True})
     assert digest_of(pack([1.0, -0.0])) == digest_of(pack([1.0, 0.0]))
