@@ -100,6 +100,82 @@ def test_a_model_worse_than_a_constant_on_test_data_is_reported(tmp_path, monkey
     assert "worse than always predicting the median" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_model_that_becomes_worse_than_a_constant_is_reported(
+    tmp_path, monkeypatch, capsys, kind, regression
+):
+    """In training, and in training that is resumed, whatever the format."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, signal in (("good", 1.0), ("noise", 0.0)):
+        a = rng.standard_normal((1500, 12))
+        y = signal * a[:, 0] + 0.1 * rng.standard_normal(1500)
+        rows = [
+            {"y": v if regression else ("yes" if v > 0.07 else "no"), **dict(enumerate(row))}
+            for row, v in zip(a.tolist(), y.tolist(), strict=True)
+        ]
+        write_rows(tmp_path / f"{name}.{kind}", [{str(k): v for k, v in r.items()} for r in rows])
+    run(f"train good.{kind} --label y --fast -o m.aggro")
+    assert "no better than always" not in capsys.readouterr().err
+    run(f"train noise.{kind} --resume m.aggro -o m.aggro")
+    assert "no better than always" in capsys.readouterr().err
+    run(f"train noise.{kind} --label y --fast -o n.aggro --test noise.{kind}")
+    assert "no better than always" in capsys.readouterr().err
+
+
+def write_rows(path, rows):
+    """Write dicts as a table in the format of the name."""
+    if path.suffix == ".parquet":
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        lines = [",".join(map(str, row.values())) for row in rows]
+        path.write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
+
+
+def test_wide_hashed_tables_select_a_scale(tmp_path, monkeypatch, capsys):
+    """With 2**18 hashed columns, a column of large numbers does not hide the others."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    a, b, city = rng.standard_normal(2000), rng.standard_normal(2000), rng.integers(5, size=2000)
+    rows = [
+        {"y": "yes" if u - v + (c == 0) > 0 else "no", "a": 1e6 * u, "b": 1e-3 * v, "city": f"c{c}"}
+        for u, v, c in zip(a.tolist(), b.tolist(), city.tolist(), strict=True)
+    ]
+    write_rows(tmp_path / "t.csv", rows)
+    run("train t.csv --label y -o m.aggro --json report.json")
+    said = capsys.readouterr().out
+    assert "262,146 features" in said
+    assert "scale=online" in said
+    assert json.loads((tmp_path / "report.json").read_text())["progress"][-1]["so_far"] < 0.2
+
+
+def test_models_of_non_linear_features_are_described(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 3)).tolist()
+    rows = [{"y": "yes" if a * b > 0 else "no", "a": a, "b": b, "c": c} for a, b, c in X]
+    write_rows(tmp_path / "t.csv", rows)
+    run("train t.csv --label y --features fourier -o m.aggro --test t.csv --json report.json")
+    assert accuracy(tmp_path / "report.json") > 0.9
+    capsys.readouterr()
+    run("info m.aggro")
+    assert "features='fourier'" in capsys.readouterr().out
+    run("explain m.aggro t.csv --row 4")
+    said = capsys.readouterr().out
+    assert said.startswith(rows[3]["y"])
+    order = [line.split()[-1] for line in said.splitlines()[2:]]
+    assert order.index("c") == 2  # the column without influence
+    run("train t.csv --resume m.aggro -o more.aggro")
+    run("merge m.aggro more.aggro -o both.aggro", code=1)
+    assert "non-linear features cannot be merged" in capsys.readouterr().err
+    run("compare t.csv --label y --algorithms PA-I,PA-II --features bins", code=1)
+    assert "sweep compares linear models" in capsys.readouterr().err
+
+
 def test_info_and_explain_name_categories(customers, tmp_path, capsys):
     run(f"{TRAIN} --missing-zero --fast --quiet")
     run("info m.aggro --top 10")
