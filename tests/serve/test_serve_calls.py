@@ -149,9 +149,8 @@ def test_a_regressor_predicts_numbers(tmp_path):
         assert answer["prediction"] == pytest.approx(30.0)
         explanation = server.http.get("/explain?id=n").json()
         assert explanation["label"] is None
-        assert explanation["contributions"][0]["contribution"] + explanation[
-            "intercept"
-        ] == pytest.approx(30.0)
+        (part,) = explanation["contributions"]
+        assert part["contribution"] + explanation["intercept"] == pytest.approx(30.0)
         assert server.learn({"width": 3.0}, "thirty").status_code == 422
 
 

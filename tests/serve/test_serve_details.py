@@ -18,7 +18,13 @@ import aggro
 from aggro.cli.serve import parser, run
 from aggro.persistence import container
 from aggro.serve import client
-from aggro.serve.adapters import ArrayAdapter, Output
+from aggro.serve.adapters import (
+    ArrayAdapter,
+    Output,
+    StreamAdapter,
+    TextAdapter,
+    adapter_for,
+)
 from aggro.serve.calls import CALLS
 from aggro.serve.client import Client
 from aggro.serve.config import MAX_FEATURES, Limits, Plan, Retention
@@ -196,6 +202,59 @@ def test_strongest_features_of_arrays():
     assert ArrayAdapter(aggro.PassiveAggressiveClassifier()).strongest(1) == []
     kernel = aggro.KernelPassiveAggressiveClassifier(kernel="linear").fit(X, ["no", "yes", "no"])
     assert ArrayAdapter(kernel).strongest(1) == []
+
+
+EVERY_KIND = {
+    "selection": aggro.AutoClassifier,
+    "feature map": lambda: aggro.AutoClassifier(features="fourier"),
+    "mapped regressor": lambda: aggro.AutoRegressor(features="bins"),
+    "kernel": aggro.KernelPassiveAggressiveClassifier,
+    "text": aggro.TextClassifier,
+    "text regressor": aggro.TextRegressor,
+    "stream": aggro.StreamClassifier,
+    "stream regressor": aggro.StreamRegressor,
+    "hashed stream": lambda: aggro.StreamClassifier(overflow="hash", max_features=64),
+}
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_kind_of_model_is_described_and_explained_or_has_no_explanation(kind):
+    adapter, numbers = (
+        adapter_for(EVERY_KIND[kind]()),
+        np.random.default_rng(0).normal(size=(40, 3)),
+    )
+    examples = numbers.tolist()
+    if isinstance(adapter, TextAdapter):
+        examples = ["a b", "free money", "lunch"] * 20
+    elif isinstance(adapter, StreamAdapter):
+        examples = [dict(zip("abc", x, strict=True)) for x in examples]
+    for count in (0, 1, 30):  # nothing learned, one example, several
+        for k in range(count):
+            adapter.learn(examples[k], float(k % 3) if adapter.regression else "pq"[k % 2], 1.0)
+        adapter.predict(examples[0])
+        assert isinstance(adapter.strongest(3), list)
+        assert msgspec.json.encode(adapter.facts())
+        adapter.freeze()()
+        try:
+            explanation = adapter.explain(examples[0])
+        except ValueError as error:
+            assert "Nothing is learned" in str(error) or "no explanation" in str(error)
+        else:
+            total = explanation.intercept + sum(part for _, _, part in explanation.contributions)
+            assert total == pytest.approx(explanation.score, abs=1e-6)
+
+
+def test_a_mapped_model_has_no_explanation_and_its_page_gets_samples(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = aggro.AutoClassifier(features="fourier").partial_fit(X, X[:, 0] > 0)
+    aggro.save(model, tmp_path / "m.aggro")
+    with running(tmp_path / "data", tmp_path / "m.aggro") as server:
+        id = server.post("/predict", {"features": [0.1, 0.2, 0.3]}).json()["id"]
+        answer = server.http.get("/explain", params={"id": id})
+        assert answer.status_code == 422 and "no explanation" in problem(answer)
+        with server.http.stream("GET", "/events") as events:
+            lines = (line for line in events.iter_lines() if line.startswith("event: "))
+            assert [next(lines), next(lines)] == ["event: history", "event: sample"]
 
 
 def test_the_open_inference_protocol_cuts_arrays_into_rows(tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 from text_support import WORDS, texts
 
+from aggro import TextClassifier
 from aggro.text.explain import draw_bars
 
 
@@ -40,3 +41,8 @@ def test_bars_are_as_long_as_what_they_stand_for(shares, unit):
     assert [label.get_text() for label in axes.get_yticklabels()] == [word for word, _ in words]
     colours = [bar.get_facecolor() for bar in axes.patches]
     assert colours[0] == colours[2] != colours[1]
+
+
+def test_texts_without_words_have_no_top_words():
+    model = TextClassifier().partial_fit(["a", "b c"], ["x", "y"])
+    assert model.top_words("x") == []

@@ -297,10 +297,6 @@ class ArrayAdapter(Adapter):
 
     def explain(self, x: Any) -> Decomposition:
         """Return weight × value of each feature."""
-        if type(self.model).__name__ in KERNELS:
-            raise ValueError(
-                "The score of a kernel model is no sum over features, so it has no explanation."
-            )
         label = None if self.regression else self.predict_value(x)
         output, sign = self._output_of(label)
         weights, intercept = self._weights_of(output, len(x))
@@ -317,17 +313,29 @@ class ArrayAdapter(Adapter):
             raise ValueError(
                 f"The model has {self.model.n_features_in_} features, but the example {width}."
             )
-        weights = np.atleast_2d(self.model._coef())[output].astype(np.float64)
+        weights = self._weights()[output].astype(np.float64)
         return weights, float(np.atleast_1d(self.model.intercept_)[output])
+
+    def _weights(self) -> Any:
+        """Return a table of outputs and features; raise ValueError if features have no weights."""
+        try:
+            return np.atleast_2d(self.model._coef())
+        except AttributeError as error:  # kernels, non-linear features
+            raise ValueError(
+                "The score of this model is no sum over features, so it has no explanation."
+            ) from error
 
     def _names(self, width: int) -> list[str]:
         return [str(name) for name in getattr(self.model, "feature_names_in_", range(width))]
 
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
         """Return the features with the largest weights."""
-        if not self._learned or type(self.model).__name__ in KERNELS:
+        if not self._learned:
             return []
-        weights = np.atleast_2d(self.model._coef())
+        try:
+            weights = self._weights()
+        except ValueError:
+            return []
         return self._strongest(weights, self._names(weights.shape[1]), count)
 
 

@@ -19,7 +19,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from aggro.serve.messages import RequestError, encode
+from aggro.serve.messages import RequestError, encode, log
 
 if TYPE_CHECKING:
     from aggro.serve.service import Service
@@ -299,7 +299,11 @@ class Events:
         """Take a sample each second."""
         while True:
             await asyncio.sleep(SECOND)
-            sample = self._sample()
+            try:
+                sample = self._sample()
+            except Exception as error:  # the next sample may succeed
+                log.error("no sample was taken", exc_info=error)
+                continue
             if self._next is not None:
                 self._next.set_result(message("sample", sample))
                 self._next = None

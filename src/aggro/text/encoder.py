@@ -305,7 +305,7 @@ def _as_slice(order: Array) -> Any:
 def listed(state: dict[str, Any]) -> tuple[list[str], Array]:
     """Return the words that a vectoriser remembers, and their counts."""
     data, ends = state["names"].tobytes(), state["name_ends"].tolist()
-    begins = [0, *ends[:-1]]
+    begins = [0, *ends][:-1]
     words = [data[i:j].decode("utf-8", "surrogatepass") for i, j in zip(begins, ends, strict=True)]
     return words, state["name_counts"]
 
