@@ -33,22 +33,22 @@ void bind_linear(nb::module_& m) {
         .value("each", Vote::each)
         .value("argmax", Vote::argmax)
         .value("all", Vote::all);
-    nb::enum_<Doubt>(m, "Doubt")
-        .value("none", Doubt::none)
-        .value("variance", Doubt::variance)
-        .value("deviation", Doubt::deviation);
+    nb::enum_<Uncertainty>(m, "Uncertainty")
+        .value("none", Uncertainty::none)
+        .value("variance", Uncertainty::variance)
+        .value("deviation", Uncertainty::deviation);
 
     nb::class_<Rule>(m, "Rule", "The penalty of a violated constraint, as numbers.")
         .def(
             "__init__",
             [](Rule* self, double lo, double cap, double ridge, double margin, double epsilon,
-               double kappa, double ahead, double phi, Doubt doubt, bool weigh_kappa) {
-                new (self)
-                    Rule{lo, cap, ridge, margin, epsilon, kappa, ahead, phi, doubt, weigh_kappa};
+               double kappa, double ahead, double phi, Uncertainty uncertainty, bool weigh_kappa) {
+                new (self) Rule{lo,    cap,   ridge, margin,      epsilon,
+                                kappa, ahead, phi,   uncertainty, weigh_kappa};
             },
             nb::kw_only(), "lo"_a = 0.0, "cap"_a = infinity, "ridge"_a = 0.0, "margin"_a = 1.0,
             "epsilon"_a = 0.0, "kappa"_a = 1.0, "ahead"_a = 0.0, "phi"_a = 0.0,
-            "doubt"_a = Doubt::none, "weigh_kappa"_a = false);
+            "uncertainty"_a = Uncertainty::none, "weigh_kappa"_a = false);
     nb::class_<Group>(m, "Group", "Outputs of one optimisation problem, and their update rule.")
         .def(
             "__init__",

@@ -37,7 +37,7 @@ template <class Constraint, class Length, class Reach>
                                                    const Target& target, double score,
                                                    Length&& length, const Rounding<Reach>& rounding,
                                                    double* tau) {
-    if (!Constraint::values && rule.doubt != Doubt::none)
+    if (!Constraint::values && rule.uncertainty != Uncertainty::none)
         return evaluate_doubt(g, rule, target, score, length, rounding, tau);
     const Violation seen = Constraint::violation(g, rule, target, score);
     const double loss = rounding.significant(seen.loss, seen.size, std::size_t{0});

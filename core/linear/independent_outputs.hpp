@@ -19,7 +19,7 @@ class IndependentOutputs {
                  m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs &&
                  !picks_class(task);
         for (const Group& g : m.groups) {
-            usable = usable && g.rule.doubt == Doubt::none && g.task == task;
+            usable = usable && g.rule.uncertainty == Uncertainty::none && g.task == task;
             positive.push_back(static_cast<std::int64_t>(g.positive));
             lo.push_back(g.rule.lo);
             cap.push_back(g.rule.cap);

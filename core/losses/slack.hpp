@@ -10,7 +10,7 @@ namespace aggro {
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The required margin: constant, or proportional to the variance or deviation of the score.
-enum class Doubt { none, variance, deviation };
+enum class Uncertainty { none, variance, deviation };
 
 /// The penalty of a violated constraint: tau = clip(loss / (q + ridge), lo, cap).
 ///
@@ -26,7 +26,7 @@ struct Rule {
     double kappa = 1;    ///< the precision grows by kappa * x x' after an update
     double ahead = 0;    ///< and by ahead * min(loss, 2)^2 * x x' before it (Newton's metric)
     double phi = 0;      ///< number of standard deviations of the score in the margin
-    Doubt doubt = Doubt::none;
+    Uncertainty uncertainty = Uncertainty::none;
     bool weigh_kappa = false;  ///< AROW: the weight of an example multiplies kappa, too
 
     /// Return the rule for an example of this weight, which multiplies C only.
@@ -90,7 +90,7 @@ struct Move {
 
 /// Return the margin that a confidence-weighted rule requires at variance v.
 inline double confident_margin(double v, const Rule& rule) {
-    return rule.phi * (rule.doubt == Doubt::variance ? v : std::sqrt(v));
+    return rule.phi * (rule.uncertainty == Uncertainty::variance ? v : std::sqrt(v));
 }
 
 /// Return the confidence-weighted step for a signed margin m with variance v.
@@ -101,7 +101,7 @@ inline double confident_margin(double v, const Rule& rule) {
 inline Move confident_step(double m, double v, const Rule& rule) {
     const double phi = rule.phi;
     if (!(v > 0) || m >= confident_margin(v, rule)) return {};
-    if (rule.doubt == Doubt::variance) {
+    if (rule.uncertainty == Uncertainty::variance) {
         const double b = 1 + 2 * phi * m;
         const double root = std::hypot(1 - 2 * phi * m, phi * std::sqrt(8 * v));
         const double alpha =

@@ -56,7 +56,7 @@ class Vote(enum.Enum):
 
     all = 2
 
-class Doubt(enum.Enum):
+class Uncertainty(enum.Enum):
     none = 0
 
     variance = 1
@@ -66,7 +66,7 @@ class Doubt(enum.Enum):
 class Rule:
     """The penalty of a violated constraint, as numbers."""
 
-    def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, ahead: float = 0.0, phi: float = 0.0, doubt: Doubt = Doubt.none, weigh_kappa: bool = False) -> None: ...
+    def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, ahead: float = 0.0, phi: float = 0.0, uncertainty: Uncertainty = Uncertainty.none, weigh_kappa: bool = False) -> None: ...
 
 class Group:
     """Outputs of one optimisation problem, and their update rule."""

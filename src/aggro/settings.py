@@ -264,10 +264,14 @@ LOSSES: dict[str, Callable[[Settings], dict[str, Any]]] = {
     "squared_epsilon_insensitive": lambda s: {"ridge": _ridge(s.C)},
     "perceptron": lambda s: {"lo": 1.0, "cap": 1.0, "margin": 0.0},
     "arow": lambda s: {"ridge": s.r, "kappa": 1.0 / s.r, "weigh_kappa": True},
-    "cw": lambda s: {"doubt": _core.Doubt.variance, "phi": _phi(s.eta)},
-    "cw_stdev": lambda s: {"doubt": _core.Doubt.deviation, "phi": _phi(s.eta)},
-    "scw1": lambda s: {"doubt": _core.Doubt.deviation, "phi": _phi(s.eta), "cap": s.C},
-    "scw2": lambda s: {"doubt": _core.Doubt.deviation, "phi": _phi(s.eta), "ridge": _ridge(s.C)},
+    "cw": lambda s: {"uncertainty": _core.Uncertainty.variance, "phi": _phi(s.eta)},
+    "cw_stdev": lambda s: {"uncertainty": _core.Uncertainty.deviation, "phi": _phi(s.eta)},
+    "scw1": lambda s: {"uncertainty": _core.Uncertainty.deviation, "phi": _phi(s.eta), "cap": s.C},
+    "scw2": lambda s: {
+        "uncertainty": _core.Uncertainty.deviation,
+        "phi": _phi(s.eta),
+        "ridge": _ridge(s.C),
+    },
 }
 
 

@@ -23,7 +23,7 @@ def printed(value, spread=None, better="lower", decimals=2, measure="error (%)")
         (printed(20.0, 1.0), [10.0, 30.0], "inconclusive"),  # inside, but as well anywhere
         (printed(20.0, 1.0), [19.6, 20.5], "inside"),  # ours is as wide as the printed one
         (printed(20.0, 1.0), [19.4, 20.5], "inconclusive"),  # ours is wider
-        (printed(20.0, 1.0), [12.0, 32.0], "inconclusive"),  # outside, by less than the doubt
+        (printed(20.0, 1.0), [12.0, 32.0], "inconclusive"),  # outside, by less than the uncertainty
         # without: one point
         (printed(20.0), [20.5, 20.9, 20.7], "inside"),
         (printed(20.0), [21.2, 21.3, 21.4], "worse"),

@@ -41,10 +41,10 @@ NUMBERS = {
     "squared_epsilon_insensitive": {"ridge": 2.0},
     "perceptron": {"lo": 1.0, "cap": 1.0, "margin": 0.0},
     "arow": {"ridge": 4.0, "kappa": 0.25, "weigh_kappa": True},
-    "cw": {"doubt": _core.Doubt.variance, "phi": PHI},
-    "cw_stdev": {"doubt": _core.Doubt.deviation, "phi": PHI},
-    "scw1": {"doubt": _core.Doubt.deviation, "phi": PHI, "cap": 0.25},
-    "scw2": {"doubt": _core.Doubt.deviation, "phi": PHI, "ridge": 2.0},
+    "cw": {"uncertainty": _core.Uncertainty.variance, "phi": PHI},
+    "cw_stdev": {"uncertainty": _core.Uncertainty.deviation, "phi": PHI},
+    "scw1": {"uncertainty": _core.Uncertainty.deviation, "phi": PHI, "cap": 0.25},
+    "scw2": {"uncertainty": _core.Uncertainty.deviation, "phi": PHI, "ridge": 2.0},
 }
 
 

@@ -1,7 +1,7 @@
-"""Add a loss, a constraint and a removal strategy to a copy, as docs/adding-a-variant.md says.
+"""Add a loss, a constraint and a removal strategy to a copy, as in docs/adding-a-variant.md.
 
-``python tests/variants/adding.py FOLDER`` compiles the copy and compares what was added with its
-reference (``make variant-test``). A test of the suite does all that needs no compiler.
+``python tests/variants/adding.py FOLDER`` compiles the copy and compares the additions with
+their references (``make variant-test``). A unit test checks what needs no compiler.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 PARTS = ("core", "src", "CMakeLists.txt")
 
-# What is added: file, the line that it is put before, the text. The files are those of the page.
+# Additions: file, the line to insert before, the text. The files are those of the page.
 ADDED = {
     "a loss": [
         (
@@ -135,7 +135,7 @@ struct ForgetSmallest : ForgetOldest {
         ("src/aggro/kernel_settings.py", 'STRATEGIES = ("simple"', None),
     ],
 }
-# Names that are put into a line that is there.
+# Names that are inserted into an existing line.
 NAMED = {
     'CLASSIFIER_LOSSES = ("hinge"': ('"hinge"', '"huber_hinge", "hinge"'),
     'CLASSES = ("support"': ('"support"', '"mean", "support"'),
@@ -180,8 +180,8 @@ COMPILED = [
 
 
 def changed(text, place, added):
-    """Return the text with something new before the only line that begins at a place."""
-    assert text.count(place) == 1, f"{place!r} is there {text.count(place)} times"
+    """Return the text with an addition before the only line that contains a place."""
+    assert text.count(place) == 1, f"{place!r} occurs {text.count(place)} times"
     if added is not None:
         return text.replace(place, added + place)
     old, new = NAMED[place]
@@ -190,7 +190,7 @@ def changed(text, place, added):
 
 
 def add_all(folder):
-    """Copy the sources to a folder and add all that is new."""
+    """Copy the sources to a folder and apply all additions."""
     ignored = shutil.ignore_patterns("*.so", "__pycache__")
     for part in PARTS:
         source, target = ROOT / part, folder / part
@@ -219,7 +219,7 @@ def check(folder, axes):
 
 
 def compile_copy(folder):
-    """Compile the copy for this machine's best level, and put it beside its package."""
+    """Compile the copy for this machine's best level, and copy it into its package."""
     build = folder / "build"
     make = ["cmake", "-S", folder, "-B", build, f"-DPython_EXECUTABLE={sys.executable}"]
     subprocess.run([*make, "-DCMAKE_BUILD_TYPE=Release", "-DAGGRO_LEVELS=machine"], check=True)
