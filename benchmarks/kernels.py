@@ -12,7 +12,7 @@ BUDGET, FEATURES = 1000, 100
 
 
 def rings(rows, seed=0):
-    """Return rows whose class is told by their distance from a few centres, and the classes."""
+    """Return rows whose class depends on their distance from a few centres, and the classes."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rows, FEATURES)) / np.sqrt(FEATURES)
     X[:, :3] += rng.standard_normal((rows, 3))

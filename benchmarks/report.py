@@ -9,7 +9,7 @@ import os
 import platform
 from pathlib import Path
 
-PEERS = {  # Okabe and Ito's colours: told apart by colour-blind eyes
+PEERS = {  # colours of Okabe and Ito, distinguishable with colour blindness
     "scikit-learn": "#0072B2",
     "Vowpal Wabbit": "#E69F00",
     "river": "#009E73",

@@ -39,7 +39,7 @@ VALUES_OF_C = {
     "means": (0.01, 0.1, 1.0),
 }
 PULL = 0.001  # to the class means
-CHANCE, MARK = 2.0, "†"  # standard errors behind plain averaging that are told, and how
+CHANCE, MARK = 2.0, "†"  # standard errors behind plain averaging to mark, and the mark
 METRICS = tuple(VALUES_OF_C)
 Rows = tuple[Any, np.ndarray]
 
@@ -156,7 +156,7 @@ def _merged(learner: Learner, change: Change) -> Learner:
 
 
 def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], shards: int) -> Change:
-    """Return what all shards have learned, with C scaled for so many."""
+    """Return the shards after training, with C scaled by their number."""
     before, changes = take_apart(learner), []
     for unit in units:
         shard: Any = shard_of(learner, shards)
@@ -184,15 +184,15 @@ def run(folder: Path, name: str, metric: str) -> None:
     rows, test, classes = load(name)
     parts = (rows, test, classes)
     trials = {C: serial(settings_of(metric, C, classes), *parts) for C in VALUES_OF_C[metric]}
-    C = min(trials, key=lambda price: trials[price][0].sum())
+    C = min(trials, key=lambda C: trials[C][0].sum())
     found: dict[str, Any] = {"C": C, "rows": len(rows[1]), "serial": percent(trials[C])}
     settings = settings_of(metric, C, classes)
     for shards in SHARDS:
         ours, plain = (mixed(settings, *parts, shards, plain) for plain in (False, True))
         found[f"default {shards}"], found[f"plain {shards}"] = percent(ours), percent(plain)
         found[f"behind {shards}"] = [behind(*pair) for pair in zip(ours, plain, strict=True)]
-        told = {kind: found[f"{kind} {shards}"] for kind in ("default", "plain", "behind")}
-        print(name, metric, C, shards, told, flush=True)
+        found_errors = {kind: found[f"{kind} {shards}"] for kind in ("default", "plain", "behind")}
+        print(name, metric, C, shards, found_errors, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found))
 
@@ -236,8 +236,8 @@ def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
                 known = [s for s in SHARDS if f"{kind} {s}" in found]
                 loss = [found[f"{kind} {s}"][0] - found["serial"][0] for s in known]
                 label = name if kind == "default" else None
-                look = {"color": COLOURS[SETS.index(name)], "marker": "o", "markersize": 3}
-                axis.plot(known, loss, style, label=label, **look)
+                style_of_line = {"color": COLOURS[SETS.index(name)], "marker": "o", "markersize": 3}
+                axis.plot(known, loss, style, label=label, **style_of_line)
         axis.set_xscale("log", base=4)
         axis.set_xticks(SHARDS, [str(s) for s in SHARDS])
         axis.set_xlabel("shards")

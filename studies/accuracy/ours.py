@@ -53,7 +53,7 @@ def settings(p: Problem, C: Any, loss: str = "plain", **axes: Any) -> Settings:
     return Settings(task=p.task, C=C, loss=loss, multiclass="support", **axes)
 
 
-def lesson(p: Problem) -> dict[str, np.ndarray]:
+def targets_of(p: Problem) -> dict[str, np.ndarray]:
     """Return the targets as a learner takes them."""
     if p.is_regression:
         return {"values": np.ascontiguousarray(p.y, np.float64)[:, None]}
@@ -65,7 +65,7 @@ def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     selection = ModelSelection(
         settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype
     )
-    rows, targets, noted = rows_of(p.X), lesson(p), {}
+    rows, targets, noted = rows_of(p.X), targets_of(p), {}
     cuts = sorted({*range(0, p.rows, CHUNK), *(m for m in MARKS if m < p.rows), p.rows})
     for start, end in pairwise(cuts):
         selection.learn(rows, order=p.orders[order][start:end], undo=False, **targets)
@@ -100,7 +100,7 @@ def _errors(p: Problem, order: int, candidates: list[Settings]) -> list[float]:
 
 def _learned(p: Problem, order: int, candidates: list[Settings]) -> Learner:
     learner = Learner(candidates, p.X.shape[1], max(p.classes, 1), p.X.dtype)
-    learner.learn(rows_of(p.X), order=p.orders[order], undo=False, **lesson(p))
+    learner.learn(rows_of(p.X), order=p.orders[order], undo=False, **targets_of(p))
     return learner
 
 

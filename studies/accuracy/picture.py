@@ -8,7 +8,7 @@ from studies.accuracy.results import Result
 
 LEFT, RIGHT = 0.5, 8.0
 # Okabe and Ito's colours, which colour-blind people can distinguish, and a shape for each
-LOOKS = {
+STYLES = {
     "best C": ("#000000", "d", "aggro, best fixed C in hindsight"),
     "C=1": ("#000000", "x", "aggro, C=1"),
     "sklearn PA": ("#E69F00", "o", "scikit-learn PA, default"),
@@ -37,11 +37,11 @@ def draw(results: list[Result], path: Path) -> None:
         axes.text(RIGHT, places[first.name] - 0.45, first.task, **title)
     for r in results:
         axes.axhline(places[r.name], color="#e3e3e3", linewidth=0.6, zorder=0)
-    for method, (colour, marker, label) in LOOKS.items():
+    for method, (colour, marker, label) in STYLES.items():
         there = [r for r in results if method == "best C" or r.found[method]]
         x = [min(max(r.ratio(method), LEFT), RIGHT) for r in there]
-        face = "none" if method in HOLLOW else colour
-        style = {"c": colour} if marker == "x" else {"facecolors": face, "edgecolors": colour}
+        fill = "none" if method in HOLLOW else colour
+        style = {"c": colour} if marker == "x" else {"facecolors": fill, "edgecolors": colour}
         y = [places[r.name] for r in there]
         axes.scatter(x, y, s=30, marker=marker, label=label, zorder=3, alpha=0.9, **style)
     axes.set_xscale("log")

@@ -87,10 +87,10 @@ def worth(P: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     at = np.arange(len(truth))
     right = P.argmax(axis=1) == truth
     place = np.minimum((P.max(axis=1) * BINS).astype(int), BINS - 1)
-    told = np.eye(P.shape[1])[truth]
+    indicators = np.eye(P.shape[1])[truth]
     return {
         "log": float(-np.log(np.maximum(P[at, truth], 1e-15)).mean()),
-        "brier": float(((P - told) ** 2).sum(axis=1).mean()),
+        "brier": float(((P - indicators) ** 2).sum(axis=1).mean()),
         "count": np.bincount(place, minlength=BINS).tolist(),
         "said": np.bincount(place, P.max(axis=1), minlength=BINS).tolist(),
         "right": np.bincount(place, right, minlength=BINS).tolist(),

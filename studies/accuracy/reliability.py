@@ -10,7 +10,7 @@ import numpy as np
 BINS = 10
 LEAST = 20  # rows of a bin that is drawn
 # Okabe and Ito's colours, which colour-blind people can distinguish, and a shape for each
-LOOKS = {
+STYLES = {
     "raw": ("#E69F00", "s", "raw sigmoid or softmax"),
     "cv": ("#0072B2", "^", "CalibratedClassifierCV, 5 folds"),
     "ours": ("#000000", "o", "probability=True"),
@@ -27,7 +27,7 @@ def draw(cells: dict[str, list[dict[str, Any]]], path: Path) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(9.5, 6.6), sharex=True, sharey=True)
     for panel, (name, found) in zip(axes.ravel(), cells.items(), strict=True):
         panel.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle="--", zorder=0)
-        for way, (colour, marker, label) in LOOKS.items():
+        for way, (colour, marker, label) in STYLES.items():
             count, said, right = (
                 np.sum([cell[way][part] for cell in found], axis=0)
                 for part in ("count", "said", "right")

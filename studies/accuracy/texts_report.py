@@ -11,7 +11,7 @@ from studies.accuracy.texts import METHODS, NAMES, ROOT, cells
 
 PAGE = ROOT / "docs" / "studies" / "text.md"
 PICTURE = ROOT / "docs" / "images" / "text.png"
-LOOKS = {
+STYLES = {
     "TextClassifier": ("#0072B2", "o"),
     "Vowpal Wabbit": ("#E69F00", "^"),
     "Vowpal Wabbit, pairs": ("#E69F00", "v"),
@@ -87,7 +87,7 @@ def _draw(results: Results) -> None:
     figure, (axes,) = open_figure(PICTURE, figsize=(7.5, 4.4))
     places = np.arange(len(results))
     for method in next(iter(results.values())):
-        colour, marker = LOOKS[method]
+        colour, marker = STYLES[method]
         there = [i for i, found in enumerate(results.values()) if found[method]]
         means = [
             np.mean(found[method]) / np.mean(found["TextClassifier"])

@@ -63,7 +63,7 @@ def best_map(s, c, y, w, shares, strength):
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
 @pytest.mark.parametrize("slope", [1.5, 0.0, -1.0])
-def test_the_map_is_the_least_of_its_objective(classes, slope):
+def test_map_minimises_its_objective(classes, slope):
     s, c, y, w = margins(classes=classes, slope=slope)
     shares = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum()
     parameters = fit(s, c, y, w, shares)
@@ -96,7 +96,7 @@ def test_few_margins_without_information_are_as_good_as_the_shares(rows):
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("slope", [1.0, -2.0])
-def test_more_margin_is_never_less_probability(classes, slope):
+def test_probability_is_monotonic_in_the_margin(classes, slope):
     s, c, y, w = margins(classes=classes, slope=slope)
     shares = np.full(classes, 1 / classes)
     parameters = fit(s, c, y, w, shares)
@@ -107,7 +107,7 @@ def test_more_margin_is_never_less_probability(classes, slope):
         assert (np.diff(P) >= 0).all()
 
 
-def test_the_map_by_hand():
+def test_map_equals_the_formula():
     """Slope 2, offset 1 for the second class, centres clipped to [-1, 1], e = 0.5."""
     parameters = np.array([0, 2.0, 0, 1.0, 0, -1.0, 0, 1.0, 0, 0.25, 0.5, 3.0])
     shares = np.array([0.2, 0.8])
@@ -118,7 +118,7 @@ def test_the_map_by_hand():
         assert_close(P, [[1 / (1 + np.exp(logit)), 1 / (1 + np.exp(-logit))]])
 
 
-def test_softmax():
+def test_softmax_equals_the_formula():
     scores = np.array([[1.0, -2.0, 0.5], [1e4, 0.0, -1e4]])
     assert_close(softmax(scores), np.exp(log_softmax(scores, axis=1)))
     assert_close(softmax(scores[:, :1])[:, 1], 1 / (1 + np.exp(-scores[:, 0])))
@@ -132,7 +132,7 @@ def random_labels(rows, seed=0, classes=2):
     return np.random.default_rng(seed).integers(classes, size=rows)
 
 
-def test_the_record_is_bounded_and_keeps_the_last():
+def test_record_is_bounded_and_keeps_recent_margins():
     one = Calibrator.empty(600, seen=10)
     for i in range(4):
         block = np.full((900, 600), float(i))
@@ -166,7 +166,7 @@ def test_examples_without_margins_are_counted():
     assert updated(one, np.array([1]), np.ones(1), s[:1], s[:1]).changes.tolist() == [3]
 
 
-def test_several_labels_are_several_questions():
+def test_each_label_has_a_separate_map():
     Y = np.array([[0, 1], [1, 1], [0, 1], [0, 0]])
     s = np.zeros((4, 2))
     one = updated(Calibrator.empty(2, multilabel=True), Y, np.array([1.0, 2, 3, 4]), s, s)
@@ -176,7 +176,7 @@ def test_several_labels_are_several_questions():
     assert one.latest.tolist() == [0, 0]
 
 
-def test_the_first_quarter_and_what_is_too_old_are_left_out(monkeypatch):
+def test_early_and_old_margins_are_excluded(monkeypatch):
     used = []
 
     def noted(*parts):
@@ -198,7 +198,7 @@ def test_the_first_quarter_and_what_is_too_old_are_left_out(monkeypatch):
     assert len(used[-1][0]) == 64
 
 
-def test_when_the_map_is_made_depends_on_numbers_alone():
+def test_time_of_fitting_depends_on_counts_only():
     s = np.random.default_rng(1).normal(size=(3000, 1))
     y, w = random_labels(3000), np.random.default_rng(2).choice([0.3, 1.7], size=3000)
     asked = silent = Calibrator.empty(2)
@@ -212,7 +212,7 @@ def test_when_the_map_is_made_depends_on_numbers_alone():
     assert asked.fitted_at == silent.fitted_at == fitted_up_to(3000) == 2944
 
 
-def test_long_runs_of_one_class_are_no_evidence():
+def test_long_runs_of_one_class_reduce_the_evidence():
     s = np.random.default_rng(0).normal(size=(1000, 1))
     mixed = (s[:, 0] > 0).astype(int)
     weighty = []
@@ -232,8 +232,8 @@ def test_probabilities_without_margins_are_class_frequencies():
     assert_close(empty.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3)), 1 / 3)
     none = np.empty((0, 3))
     some = updated(empty, np.array([0, 0, 1]), np.array([1.0, 2.0, 3.0]), none, none)
-    told = some.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3))
-    assert_close(told, [[4 / 9, 4 / 9, 1 / 9]])
+    found = some.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3))
+    assert_close(found, [[4 / 9, 4 / 9, 1 / 9]])
     assert Calibrator.empty(1).probabilities(np.zeros((2, 1)), np.zeros(1)).tolist() == [[1], [1]]
 
 
@@ -267,10 +267,10 @@ def test_margins_follow_new_classes(multiclass):
     assert three.parameters is None
 
 
-# -- a typical example ----------------------------------------------------------------------------
+# -- the reference row ----------------------------------------------------------------------------
 
 
-def test_which_examples_are_samples_of_the_reference_row():
+def test_samples_of_the_reference_row_follow_the_schedule():
     taken = [number for number in range(400) if is_sample(number)]
     assert taken == [*range(RECENT), *range(RECENT, 400, EVERY)]
     points, met = [], 0
@@ -280,7 +280,7 @@ def test_which_examples_are_samples_of_the_reference_row():
     assert points == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096, 5120]
 
 
-def test_samples_with_too_many_features_are_fewer():
+def test_samples_with_many_features_are_fewer():
     wide = [range(100 * i, 100 * i + 100) for i in range(RECENT)]
     assert kept(wide) == FEWEST
     assert kept([range(3)] * 5) == 5
@@ -312,7 +312,7 @@ def test_the_mean_is_that_of_the_last_samples(width):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("late", [1, 2, 17])
-def test_the_latest_margins_wait_for_their_turn(late, classes):
+def test_latest_margins_are_fitted_later(late, classes):
     """A map that leaves out the last ones is the map that was fitted before they came."""
     s, c, y, w = margins(300 + late, classes)
     before = updated(Calibrator.empty(classes), y[:-late], w[:-late], s[:-late], c[:-late])

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
     [{**RECOMMENDED, **ONE_PASS}, {**STEADY, **ONE_PASS}, {**STEADY, "random_state": 0}],
     ids=["auto", "one pass", "passes"],
 )
-def test_close_to_the_truth_where_it_is_known(classes, params):
+def test_probabilities_are_close_to_known_ones(classes, params):
     X, y, truth = known_truth(rows=12000, classes=classes)
     model = PassiveAggressiveClassifier(probability=True, **params).fit(X[:4000], y[:4000])
     P = model.predict_proba(X[4000:])
@@ -41,9 +41,9 @@ def test_close_to_the_truth_where_it_is_known(classes, params):
         PassiveAggressiveClassifier(probability=True, C="auto", average="auto", random_state=0),
         KernelPassiveAggressiveClassifier(probability=True, gamma=1.0, C=10, random_state=0),
     ],
-    ids=["passes", "one pass", "race", "kernel"],
+    ids=["passes", "one pass", "selection", "kernel"],
 )
-def test_noise_that_is_learned_by_heart_stays_noise(model):
+def test_overfitted_noise_has_uninformative_probabilities(model):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(1000, 1500)), random.integers(2, size=1000)
     model.fit(X, y)
@@ -55,7 +55,7 @@ def test_noise_that_is_learned_by_heart_stays_noise(model):
         assert np.abs(model.predict_proba(X)[:, 1] - 0.5).mean() < 0.2
 
 
-def test_class_weights_do_not_bend_probabilities():
+def test_class_weights_do_not_bias_probabilities():
     random = np.random.default_rng(1)
     X = random.normal(size=(6000, 3))
     chance = 1 / (1 + np.exp(3.0 - X[:, 0]))
@@ -67,7 +67,7 @@ def test_class_weights_do_not_bend_probabilities():
     assert abs(model.predict_proba(X[4000:])[:, 1].mean() - chance[4000:].mean()) < 0.02
 
 
-def test_dense_and_sparse_rows_float32_and_float64():
+def test_storage_and_precision_do_not_change_probabilities():
     X, y, _ = known_truth(rows=800, classes=3)
     X[np.abs(X) < 0.7] = 0
     model = PassiveAggressiveClassifier(C=0.05, probability=True, **ONE_PASS)
@@ -79,7 +79,7 @@ def test_dense_and_sparse_rows_float32_and_float64():
     np.testing.assert_allclose(clone(model).fit(single, y).predict_proba(single), P, atol=1e-2)
 
 
-def test_several_labels():
+def test_several_labels_per_row_are_supported():
     random = np.random.default_rng(0)
     X = random.normal(size=(5000, 8))
     truth = 1 / (1 + np.exp(-X @ random.normal(size=(8, 3)) - [0, 1, -2]))

@@ -45,7 +45,7 @@ def test_rows_of_weight_zero_are_not_recorded():
 
 @pytest.mark.parametrize("batch", [1, 7, 100, 256])
 @pytest.mark.parametrize("met", [0, 1, 500, 2500, 9000])
-def test_pieces_cover_all_rows_in_whole_batches(batch, met):
+def test_pieces_cover_all_rows_in_complete_batches(batch, met):
     model = PassiveAggressiveClassifier(batch_size=batch, probability=True)
     model.partial_fit(np.eye(2), [0, 1])
     record = replace(model._fitted.record, typical=ReferenceRow.of(np.ones(2), met))
@@ -88,7 +88,7 @@ def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():
 
 
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, KernelPassiveAggressiveClassifier])
-def test_classes_that_come_later(kind):
+def test_late_classes_have_probabilities(kind):
     X, y, _ = known_truth(rows=1200, classes=4)
     names = np.array(["d", "b", "a", "c"])[y]
     model = kind(C=0.1, probability=True)
@@ -118,7 +118,7 @@ def test_margins_follow_the_classes_as_the_model_does():
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_pickles_and_files_say_the_same_and_go_on(kind, tmp_path):
+def test_pickles_and_files_predict_identically_and_continue(kind, tmp_path):
     X, y, _ = known_truth(rows=300, classes=3)
     model = kind(probability=True, random_state=0).fit(X, y)
     aggro.save(model, tmp_path / "model")
@@ -181,23 +181,23 @@ def test_forged_reference_rows_are_rejected(change, tmp_path):
         aggro.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("params", [{"C": 0.1}, RECOMMENDED], ids=["plain", "race"])
-def test_a_bad_row_leaves_everything_as_it_was(params):
+@pytest.mark.parametrize("params", [{"C": 0.1}, RECOMMENDED], ids=["plain", "selection"])
+def test_invalid_row_changes_nothing(params):
     X, y, _ = known_truth(rows=900)
     model = PassiveAggressiveClassifier(probability=True, random_state=0, **params)
     model.partial_fit(X[:500], y[:500])
-    twin = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     bad = X[500:].copy()
     bad[300, 2] = np.nan
     with pytest.raises(ValueError, match="row 300"):
         model.partial_fit(bad, y[500:])
-    assert same_state(model._learner, twin._learner)
-    assert typical_of(model) is not typical_of(twin)
-    np.testing.assert_array_equal(typical_of(model).mean, typical_of(twin).mean)
-    np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
+    assert same_state(model._learner, copied._learner)
+    assert typical_of(model) is not typical_of(copied)
+    np.testing.assert_array_equal(typical_of(model).mean, typical_of(copied).mean)
+    np.testing.assert_array_equal(model.predict_proba(X), copied.predict_proba(X))
     with pytest.raises(ValueError, match="row 3"):
         model.partial_fit(bad[297:310], y[797:810])
-    assert same_state(model._learner, twin._learner)
+    assert same_state(model._learner, copied._learner)
     with pytest.raises(ValueError, match="row 300"):
         model.fit(bad, y[500:])
-    np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(X), copied.predict_proba(X))

@@ -44,7 +44,7 @@ def test_every_classifier_learns_the_same_model(kind, several):
     ids=str,
 )
 @pytest.mark.parametrize("calls", [1, 3, 60])
-def test_pieces_do_not_change_what_is_learned(params, calls):
+def test_pieces_do_not_change_the_model(params, calls):
     X, y, _ = known_truth(rows=5500, classes=3)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], size=len(y))
     plain = PassiveAggressiveClassifier(random_state=0, **params)
@@ -62,7 +62,7 @@ def test_pieces_do_not_change_what_is_learned(params, calls):
 
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_fit_learns_the_same_in_all_its_ways(warm_start, early_stopping):
+def test_recording_does_not_change_fit(warm_start, early_stopping):
     X, y, _ = known_truth(rows=600, classes=3)
     models = [
         PassiveAggressiveClassifier(
@@ -80,7 +80,7 @@ def test_fit_learns_the_same_in_all_its_ways(warm_start, early_stopping):
         assert same_state(*(model._learner for model in models))
 
 
-def test_it_is_there_only_when_asked_for():
+def test_predict_proba_exists_only_with_probability():
     X, y, _ = known_truth(rows=200)
     for kind in CLASSIFIERS:
         model = kind(random_state=0).fit(X, y)

@@ -49,7 +49,7 @@ def assert_same_record(one, other, **tolerance):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("params", LINEAR, ids=str)
-def test_cuts_into_calls_change_nothing(params, classes):
+def test_probabilities_are_chunk_invariant(params, classes):
     X, y = problem(classes=classes)
     models = [
         learned(
@@ -65,7 +65,7 @@ def test_cuts_into_calls_change_nothing(params, classes):
 
 
 @pytest.mark.parametrize("params", [{}, {"average": True}, {"budget": 20}], ids=str)
-def test_cuts_into_calls_change_nothing_for_kernels(params):
+def test_kernel_probabilities_are_chunk_invariant(params):
     X, y = problem(rows=150)
     models = [
         learned(
@@ -85,7 +85,7 @@ def test_cuts_into_calls_change_nothing_for_kernels(params):
         np.testing.assert_allclose(models[0].predict_proba(X), other.predict_proba(X), atol=1e-6)
 
 
-def test_every_margin_was_given_before_its_example_was_learned():
+def test_margins_are_recorded_before_learning():
     X, y = problem(rows=300, classes=2)
     asked = PassiveAggressiveClassifier(C=0.5, probability=True).partial_fit(X, y, [0, 1])
     plain, margins, means, samples = PassiveAggressiveClassifier(C=0.5), [], [], []
@@ -108,7 +108,7 @@ def test_every_margin_was_given_before_its_example_was_learned():
 
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_streams_and_estimators_say_the_same(batch, sparse):
+def test_streams_and_estimators_have_equal_probabilities(batch, sparse):
     X, y = problem(rows=1400 // batch * batch)
     stream = StreamClassifier("SPA-I", C=0.3, batch_size=batch, probability=True)
     arrays = PassiveAggressiveClassifier(C=0.3, average=False, batch_size=batch, probability=True)
@@ -119,8 +119,8 @@ def test_streams_and_estimators_say_the_same(batch, sparse):
     assert_same_record(
         stream._record.calibrator, arrays._fitted.record.calibrator, rtol=1e-5, atol=1e-6
     )
-    told = [list(stream.predict_proba_one(as_dict(x)).values()) for x in X[:50]]
-    np.testing.assert_allclose(told, arrays.predict_proba(X[:50]), atol=1e-5)
+    found = [list(stream.predict_proba_one(as_dict(x)).values()) for x in X[:50]]
+    np.testing.assert_allclose(found, arrays.predict_proba(X[:50]), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_streams_and_estimators_say_the_same(batch, sparse):
 )
 @pytest.mark.parametrize("batch", [1, 4])
 @pytest.mark.parametrize("whole", [False, True])
-def test_rows_without_weight_were_never_there(kind, params, batch, whole):
+def test_rows_of_weight_zero_are_ignored(kind, params, batch, whole):
     X, y = problem(rows=240, classes=2)
     weights = np.tile([1.0, 0.0, 2.0], 80)
     wild, there = np.where(weights[:, None] > 0, X, 1e3 * X), weights > 0
@@ -146,7 +146,7 @@ def test_rows_without_weight_were_never_there(kind, params, batch, whole):
     np.testing.assert_array_equal(*(model.predict_proba(X) for model in models))
 
 
-def test_questions_change_nothing():
+def test_requesting_probabilities_changes_nothing():
     X, y = problem(rows=500)
     silent, asked = (StreamClassifier("SPA-I", probability=True) for _ in range(2))
     for x, label in zip(X, y.tolist(), strict=True):
@@ -178,18 +178,18 @@ def test_a_rejected_example_leaves_no_margins(x, y, w):
     model = StreamClassifier("PA", probability=True)
     for row, label in zip(X, labels.tolist(), strict=True):
         model.learn_one(as_dict(row), label)
-    twin = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     with pytest.raises((ValueError, TypeError)):
         model.learn_one(x, y, w)
-    assert model.classes_ == twin.classes_
-    assert model._record.met == twin._record.met == 40
-    for each in (model, twin):
+    assert model.classes_ == copied.classes_
+    assert model._record.met == copied._record.met == 40
+    for each in (model, copied):
         each.learn_one({"f0": 1.0}, "never", 0.0)  # no weight: it was never there
         each.learn_one({"f0": 1.0, "f1": 2.0}, 1)
         each._record.fit_map()
-    assert_same_record(model._record.calibrator, twin._record.calibrator)
-    assert model.predict_proba_one({"f1": 1.0}) == twin.predict_proba_one({"f1": 1.0})
-    assert model.coef_ == twin.coef_
+    assert_same_record(model._record.calibrator, copied._record.calibrator)
+    assert model.predict_proba_one({"f1": 1.0}) == copied.predict_proba_one({"f1": 1.0})
+    assert model.coef_ == copied.coef_
 
 
 def test_threads_share_a_stream():
@@ -200,8 +200,8 @@ def test_threads_share_a_stream():
         try:
             for x, label in zip(X[number::4], y[number::4].tolist(), strict=True):
                 model.learn_one(as_dict(x), label)
-                told = model.predict_proba_one(as_dict(x))
-                assert abs(sum(told.values()) - 1) < 1e-9
+                found = model.predict_proba_one(as_dict(x))
+                assert abs(sum(found.values()) - 1) < 1e-9
                 if label == 0:
                     copy.copy(model), model.coef_
         except BaseException as error:
@@ -230,7 +230,7 @@ def log_loss(P, y):
 @pytest.mark.parametrize(
     "params", [{}, {"C": "auto", "metric": "diagonal", "average": "auto"}], ids=str
 )
-def test_rows_sorted_by_class_tell_how_often_each_came(params, classes):
+def test_sorted_rows_give_class_frequencies(params, classes):
     X, y = problem(rows=1200, classes=classes)
     order = np.argsort(y[:900], kind="stable")
     model = PassiveAggressiveClassifier(probability=True, random_state=0, **params)
@@ -245,8 +245,8 @@ def test_rows_sorted_by_class_tell_how_often_each_came(params, classes):
     stream = StreamClassifier("SPA-I", C=params.get("C", 1.0), probability=True)
     for row, label in zip(X, y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), label)
-    told = stream.predict_proba_one(dict(enumerate(new[0])))
-    assert_close([told[label] for label in range(classes)], shares)
+    found = stream.predict_proba_one(dict(enumerate(new[0])))
+    assert_close([found[label] for label in range(classes)], shares)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -263,16 +263,16 @@ def test_probabilities_of_noise_are_as_good_as_a_constant(seed):
 
 @pytest.mark.parametrize("size", [1e100, 6e144])
 @pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"class_mean": 0.1, "loss": "hard"}])
-def test_rows_beyond_all_measure_leave_probabilities(axes, size):
-    """Their margins are infinite, or no number, as are those of the typical row they belong to."""
+def test_huge_rows_have_finite_probabilities(axes, size):
+    """Their margins, and those of the reference row, are infinite or NaN."""
     random = np.random.default_rng(5)
     rows = random.normal(size=(13, 5)) * np.where(np.arange(13) == 1, size, 1.0)[:, None]
     labels = [1, 3, 0, 3, 2, 1, 1, 0, 0, 1, 3, 3, 3]
     stream = StreamClassifier("SPA-I", probability=True, **axes)
     for x, y in zip(rows, labels, strict=True):
         stream.learn_one(as_dict(x), y)
-    told = stream.predict_proba_one(as_dict(rows[1]))
-    assert sum(told.values()) == pytest.approx(1)
+    found = stream.predict_proba_one(as_dict(rows[1]))
+    assert sum(found.values()) == pytest.approx(1)
     model = PassiveAggressiveClassifier(probability=True, **axes)
     for x, y in zip(rows, labels, strict=True):
         model.partial_fit(x[None], [y])

@@ -34,7 +34,7 @@ def grow_classes(
         state = _settled(old.state(), first=position[0] == 0)
         new.load_state(_turned(old, state) if position[0] == 0 else state)
         return new
-    old = copy.deepcopy(old)  # the call that brought a class may yet be refused
+    old = copy.deepcopy(old)  # the call may still fail
     old.model.fold()
     before, after = old.state(), new.state()
     if old.classes == 1:
@@ -162,11 +162,11 @@ def _move_sums(before: State, after: State, old: Learner, new: Learner, position
     everything, seen = np.zeros((old.features, width), dtype=np.float64), np.zeros(width)
     everything[:, position], seen[position] = sums, counts
     total = sums.sum(axis=1, dtype=np.float64)
-    lanes = _by_feature(new, after["weights"])
+    columns = _by_feature(new, after["weights"])
     first = new.outputs * new.models
     if new.model.keeps_total:
         everything = np.column_stack([everything, total])
-    sums = lanes[:, first : first + everything.shape[1]]
+    sums = columns[:, first : first + everything.shape[1]]
     sums[:] = everything
     if "class_sum_rest" in after:
         after["class_sum_rest"] = (everything - sums).astype(old.dtype).ravel()
@@ -179,8 +179,8 @@ def _move_sums(before: State, after: State, old: Learner, new: Learner, position
 
 def _sums(state: State, learner: Learner) -> Array:
     """Return the class sums and, where it is kept, their total, with all their digits."""
-    lanes = _by_feature(learner, state["weights"])[:, learner.outputs * learner.models :]
-    sums = lanes[:, : learner.outputs + learner.model.keeps_total].astype(np.float64)
+    columns = _by_feature(learner, state["weights"])[:, learner.outputs * learner.models :]
+    sums = columns[:, : learner.outputs + learner.model.keeps_total].astype(np.float64)
     if "class_sum_rest" in state:
         sums += _by_feature(learner, state["class_sum_rest"])
     return sums

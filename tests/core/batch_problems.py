@@ -35,10 +35,10 @@ class Batch:
 
     def solve(self):
         task = getattr(_core.Task, self.task)
-        price = rule(self.loss, self.C, self.epsilon)
+        rule_of_loss = rule(self.loss, self.C, self.epsilon)
         count = self.scores.shape[1]
         group = _core.Group(
-            first=0, count=count, task=task, positive=int(self.task == "margin"), rule=price
+            first=0, count=count, task=task, positive=int(self.task == "margin"), rule=rule_of_loss
         )
         labels, values = self.y, None
         if self.task == "tube":

@@ -1,4 +1,4 @@
-"""New classes in the middle of a stream: what a learner, or a race, keeps when it grows."""
+"""Adding classes to a learner or a model selection in the middle of a stream."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from aggro.settings import Settings
 def test_counts_continue(axes, classes):
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 50, 4)
-    lanes = [Settings(task=task, C=C, **axes) for C in (0.1, 1.0)]
-    old = train(Learner(lanes, 4, classes, seed=7), X, y)
+    settings = [Settings(task=task, C=C, **axes) for C in (0.1, 1.0)]
+    old = train(Learner(settings, 4, classes, seed=7), X, y)
     old.model.set_memory(0.75)
     before = {name: array.copy() for name, array in old.state().items()}
     wider = [Settings(task="multiclass", C=C, **axes) for C in (0.1, 1.0)]
@@ -32,7 +32,7 @@ def test_counts_continue(axes, classes):
             assert np.array_equal(after[name], before[name]), name
     if "pool_key" in before:
         assert np.array_equal(after["pool_key"], before["pool_key"])
-    now = old.state()  # which is left alone: the call may yet be refused
+    now = old.state()  # unchanged, since the call may still fail
     assert all(now[name].tobytes() == array.tobytes() for name, array in before.items())
 
 
@@ -51,17 +51,17 @@ def test_margins_stay_and_the_new_class_has_none(axes):
 def test_selection_keeps_its_state():
     X, y = make_problem("binary", 1, np.random.default_rng(1), 200, 4)
     settings = Settings(task="binary", C="auto", metric="auto", average="auto")
-    race = ModelSelection(settings, 4, 2, seed=5)
-    race.learn(rows_of(X), labels=y)
-    race.freeze_means()
+    selection = ModelSelection(settings, 4, 2, seed=5)
+    selection.learn(rows_of(X), labels=y)
+    selection.freeze_means()
     wider = Settings(task="multiclass", C="auto", metric="auto", average="auto")
-    new = race.add_classes(wider, np.arange(2), 3)
+    new = selection.add_classes(wider, np.arange(2), 3)
     for name in ("fixed", "left", "leading", "counted", "drift", "seed", "features"):
-        assert getattr(new, name) is getattr(race, name) or getattr(new, name) == getattr(
-            race, name
+        assert getattr(new, name) is getattr(selection, name) or getattr(new, name) == getattr(
+            selection, name
         )
-    assert new.mistakes == race.mistakes and new.classes == 3 and new.best == race.best
-    assert new.candidates() == race.candidates()
+    assert new.mistakes == selection.mistakes and new.classes == 3 and new.best == selection.best
+    assert new.candidates() == selection.candidates()
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_groups_keep_their_state(axes, classes):
     """One-vs-rest: each class has a queue and a reservoir of its own; a new one has none."""
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 30, 4)
-    lanes = [Settings(task=task, multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
-    old = train(Learner(lanes, 4, classes), X, y)
+    settings = [Settings(task=task, multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
+    old = train(Learner(settings, 4, classes), X, y)
     wider = [Settings(task="multiclass", multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
     position = np.delete(np.arange(classes + 1), 1)
     new = old.add_classes(wider, position, classes + 1)
@@ -115,7 +115,7 @@ def test_single_class_is_scored_against_all_others(place):
 
 
 @pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}, {"metric": "full"}], ids=str)
-def test_room_for_fewer_features_changes_nothing(axes):
+def test_growing_to_fewer_features_changes_nothing(axes):
     X, y = make_problem("binary", 2, np.random.default_rng(1), 50, 4)
     learner = train(Learner(Settings(task="binary", **axes), 4, 1), X, y)
     before = learner.state()
@@ -127,7 +127,7 @@ def test_room_for_fewer_features_changes_nothing(axes):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_only_number_of_a_table_stays_when_it_grows(dtype):
+def test_growth_keeps_a_table_of_one_number(dtype):
     learner = Learner(Settings(task="binary"), 1, 2, dtype)
     learner.learn(rows_of(np.full((1, 1), 2.0, dtype)), labels=np.ones(1, np.int64))
     weight = learner.coef()[0, 0]

@@ -3,7 +3,7 @@
 import add_classes_reference
 import numpy as np
 import pytest
-from test_add_classes_side_by_side import AXES, GROWTHS, lanes, problem
+from test_add_classes_side_by_side import AXES, GROWTHS, candidates, problem
 
 from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
@@ -23,11 +23,11 @@ def test_grown_learners_are_equal(axes, multiclass, dtype):
     settings = Settings(task="binary", loss="hinge", multiclass=multiclass, **axes)
     for labels, classes, position in GROWTHS:
         X, y = problem(labels)
-        old = Learner(lanes(settings, len(labels)), 4, len(labels), dtype)
+        old = Learner(candidates(settings, len(labels)), 4, len(labels), dtype)
         old.model.set_memory(0.9)
         old.learn(rows_of(X.astype(dtype)), labels=y)
         before = {name: array.tobytes() for name, array in old.state().items()}
-        wider, place = lanes(settings, classes), np.array(position)
+        wider, place = candidates(settings, classes), np.array(position)
         expected = add_classes_reference.grow_classes(old, wider, place, classes)
         found = old.add_classes(wider, place, classes)
         assert before == {name: array.tobytes() for name, array in old.state().items()}

@@ -12,7 +12,7 @@ from aggro.learner import Learner, rows_of
 from aggro.selection.learners import select
 from aggro.settings import Settings
 
-PRICES = (0.01, 0.3, 10.0)
+C_VALUES = (0.01, 0.3, 10.0)
 AXES = [
     {},
     {"metric": "diagonal"},
@@ -35,18 +35,20 @@ def problem(labels, rows=40, seed=0):
     return random.normal(size=(rows, 4)), random.choice(labels, size=rows).astype(np.int64)
 
 
-def lanes(settings, classes):
+def candidates(settings, classes):
     task = "binary" if classes <= 2 else "multiclass"
-    return [dataclasses.replace(settings, task=task, C=price) for price in PRICES]
+    return [dataclasses.replace(settings, task=task, C=C) for C in C_VALUES]
 
 
 @pytest.mark.parametrize("multiclass", ["support", "top", "ovr"])
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
-def test_models_side_by_side_grow_as_each_alone(axes, multiclass, labels, classes, position):
+def test_adding_classes_to_several_models_equals_each_alone(
+    axes, multiclass, labels, classes, position
+):
     settings = Settings(task="binary", loss="hinge", multiclass=multiclass, **axes)
     X, y = problem(labels)
-    before, after = lanes(settings, len(labels)), lanes(settings, classes)
+    before, after = candidates(settings, len(labels)), candidates(settings, classes)
     learner = Learner(before, 4, len(labels))
     learner.model.set_memory(0.9)
     learner.learn(rows_of(X), labels=y)
@@ -66,20 +68,20 @@ def test_models_side_by_side_grow_as_each_alone(axes, multiclass, labels, classe
 def assert_alike(one, other):
     here, there = one.state(), other.state()
     for name in here:
-        if name == "record":  # whose mistakes count as those of the leader is the race's
+        if name == "record":  # the selection decides whose mistakes count
             here[name], there[name] = here[name][::2], there[name][::2]
         assert_close(here[name], there[name], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
-def test_what_was_counted_stays(labels, classes, position):
+def test_counters_are_kept(labels, classes, position):
     X, y = problem(labels)
     settings = Settings(task="binary")
-    learner = Learner(lanes(settings, len(labels)), 4, len(labels))
+    learner = Learner(candidates(settings, len(labels)), 4, len(labels))
     learner.learn(rows_of(X), labels=y)
-    grown = learner.add_classes(lanes(settings, classes), np.array(position), classes)
+    grown = learner.add_classes(candidates(settings, classes), np.array(position), classes)
     before, after = learner.state(), grown.state()
-    for which in range(len(PRICES)):
+    for which in range(len(C_VALUES)):
         then, now = learner.progress_of(which), grown.progress_of(which)
         assert (now.updates, now.loss) == (then.updates, then.loss)
         tie = len(labels) == 1 and position[0] == 0  # the first row: no mistake of the first class
@@ -95,9 +97,9 @@ def test_what_was_counted_stays(labels, classes, position):
 def test_margins_between_known_classes_stay(multiclass, labels, classes, position):
     X, y = problem(labels)
     settings = Settings(task="binary", multiclass=multiclass, C=0.3)
-    learner = Learner(lanes(settings, len(labels))[1], 4, len(labels))
+    learner = Learner(candidates(settings, len(labels))[1], 4, len(labels))
     learner.learn(rows_of(X), labels=y)
-    grown = learner.add_classes(lanes(settings, classes)[1], np.array(position), classes)
+    grown = learner.add_classes(candidates(settings, classes)[1], np.array(position), classes)
     then, now = learner.scores(rows_of(X)), grown.scores(rows_of(X))
     if len(labels) < 3 or classes < 3:
         if classes == 2:

@@ -12,7 +12,7 @@ ONE_CONSTRAINT = ("margin", "tube", "top")
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("task", ONE_CONSTRAINT)
-def test_one_example_takes_its_own_step(task, loss):
+def test_batch_of_one_example_takes_the_single_step(task, loss):
     rng = np.random.default_rng(0)
     for _ in range(50):
         batch = random_batch(rng, task, loss, "plain", 1)
@@ -28,7 +28,7 @@ def test_one_example_takes_its_own_step(task, loss):
 
 @pytest.mark.parametrize("task", ["margin", "tube", "top", "support"])
 @pytest.mark.parametrize("copies", [2, 3, 7])
-def test_equal_rows_are_one_row_of_their_weight(task, copies):
+def test_equal_rows_equal_one_weighted_row(task, copies):
     rng = np.random.default_rng(copies)
     for _ in range(20):
         one = random_batch(rng, task, "hinge", "plain", 3)
@@ -57,7 +57,7 @@ def test_contradictory_hard_batches_are_reported(task):
     assert batch.solve() is not None
 
 
-def test_opposite_rows_contradict_without_an_intercept_only():
+def test_opposite_rows_are_feasible_only_with_an_intercept():
     gram = np.array([[1.0, -1.0], [-1.0, 1.0]])
     labels = np.array([1, 1])
     batch = Batch("margin", "hard", gram, np.zeros((2, 1)), labels, np.ones(2))
@@ -79,7 +79,7 @@ def test_hard_batch_meets_every_margin():
         assert np.all(true - after.max(axis=1) >= 1 - 1e-8)
 
 
-def test_a_row_of_zeros_stays_out():
+def test_row_of_zeros_is_skipped():
     gram = np.diag([0.0, 2.0])
     for loss in LOSSES:
         batch = Batch("margin", loss, gram, np.zeros((2, 1)), np.array([1, 1]), np.ones(2))

@@ -58,8 +58,8 @@ def test_support_classes_against_the_reference(loss):
     rng = np.random.default_rng(4)
     for _ in range(20):
         batch = random_batch(rng, "support", loss, "plain", 5)
-        prices = [slack(loss, batch.C * w) for w in batch.weights]
-        T = batch_support_classes(batch.scores, batch.y, batch.gram, prices)
+        penalties = [slack(loss, batch.C * w) for w in batch.weights]
+        T = batch_support_classes(batch.scores, batch.y, batch.gram, penalties)
         np.testing.assert_allclose(batch.solve(), T, rtol=1e-7, atol=1e-8)
 
 

@@ -58,7 +58,7 @@ def test_accuracy_on_a_long_stream_is_that_of_double_precision(gamma):
 SETTINGS = Settings(task="binary", class_mean=0.5, C=0.01)
 
 
-def test_states_of_old_have_no_rest():
+def test_states_without_compensation_terms_load():
     X, y = far_from_zero(500)
     learner = train(make_learner(SETTINGS, X.shape[1], 1, np.float32), X, y)
     state = learner.state()

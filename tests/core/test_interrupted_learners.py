@@ -30,15 +30,15 @@ class Linear:
 
     def train(self, learners, order):
         models = [learner.model for learner in learners]
-        lesson = (rows_of(self.rows), Y, None, WEIGHTS, order, self.batch_size, True, self.threads)
-        _core.learn_together(models, *lesson)
+        batch = (rows_of(self.rows), Y, None, WEIGHTS, order, self.batch_size, True, self.threads)
+        _core.learn_together(models, *batch)
 
     def examples(self, learners):
         counts = {learner.examples for learner in learners}
         assert len(counts) == 1  # all of them at the same one
         return counts.pop()
 
-    def look(self, learners):
+    def results(self, learners):
         return np.hstack([learner.scores(rows_of(self.rows)) for learner in learners])
 
     def same(self, some, others):
@@ -63,7 +63,7 @@ class Kernel:
     def examples(self, learner):
         return learner.examples
 
-    def look(self, learner):
+    def results(self, learner):
         return learner.score_rows(self.rows)
 
     def same(self, one, other):
@@ -86,7 +86,7 @@ LEARNERS = {
 
 
 def trained(kind, examples):
-    """A learner that was trained exactly so many examples of those that count."""
+    """Return a learner trained on this number of weighted examples."""
     counted = np.cumsum(WEIGHTS[FOREVER] > 0)
     learner = kind.make()
     kind.train(learner, FOREVER[: np.searchsorted(counted, examples) + 1 if examples else 0])
@@ -101,12 +101,12 @@ def test_an_interrupt_leaves_a_learner_at_one_example(name):
         learner = kind.make()
         with pytest.raises(Stop), alarm(stop, moment):
             kind.train(learner, FOREVER)
-        twin = trained(kind, kind.examples(learner))
-        assert kind.same(learner, twin)
+        expected = trained(kind, kind.examples(learner))
+        assert kind.same(learner, expected)
         more = np.arange(50)
         kind.train(learner, more)  # and it goes on from there
-        kind.train(twin, more)
-        np.testing.assert_array_equal(kind.look(learner), kind.look(twin))
+        kind.train(expected, more)
+        np.testing.assert_array_equal(kind.results(learner), kind.results(expected))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -116,7 +116,7 @@ def test_a_handler_may_predict_and_copy(name):
     learner = kind.make()
 
     def handler(*_):
-        seen.append((kind.examples(learner), kind.look(learner)))
+        seen.append((kind.examples(learner), kind.results(learner)))
         went_on = len(seen) >= 3 and seen[-1][0] > seen[0][0]  # a busy machine takes its time
         if went_on or len(seen) == 300:
             raise Stop
@@ -125,15 +125,15 @@ def test_a_handler_may_predict_and_copy(name):
         kind.train(learner, FOREVER)
     assert kind.examples(learner) >= seen[-1][0] > seen[0][0] > 0
     for examples, scores in (seen[0], seen[-1]):
-        np.testing.assert_array_equal(scores, kind.look(trained(kind, examples)))
+        np.testing.assert_array_equal(scores, kind.results(trained(kind, examples)))
 
 
 @pytest.mark.parametrize("name", ["plain", "several, threads", "kernel"])
 def test_handler_that_learns_raises(name):
     kind = LEARNERS[name]
     learner = kind.make()
-    refused = pytest.raises(RuntimeError, match="a signal handler may predict")
-    with refused, alarm(lambda *_: kind.train(learner, np.arange(3)), 0.02):
+    rejected = pytest.raises(RuntimeError, match="a signal handler may predict")
+    with rejected, alarm(lambda *_: kind.train(learner, np.arange(3)), 0.02):
         kind.train(learner, FOREVER)
     assert kind.same(learner, trained(kind, kind.examples(learner)))
 

@@ -13,7 +13,7 @@ from aggro.learner import Learner, rows_of
 
 @given(variants(average=False), st.sampled_from(["dense", "csr32"]), st.booleans())
 def test_each_model_learns_as_if_alone(v, storage, single):
-    """Prices, losses and pulls may differ; weights, intercepts, scores and counts are the same."""
+    """C, losses and pulls may differ; weights, intercepts, scores and counts are the same."""
     dtype = np.float32 if single else np.float64
     assume(not single or v.settings.loss != "hard")
     s = v.settings

@@ -49,7 +49,7 @@ def extreme(rng, shape, most):
     return values
 
 
-def lesson(rng, settings, outputs, features, dtype):
+def problem(rng, settings, outputs, features, dtype):
     """Some rows, most of them tame, with targets and weights."""
     rows = rng.integers(1, 5)
     most = (300 if dtype == np.float64 else 37) * rng.choice([0.01, 0.3, 0.6, 1])
@@ -71,27 +71,27 @@ def lesson(rng, settings, outputs, features, dtype):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_rejected_batch_changes_nothing(settings, outputs, dtype):
     rng = np.random.default_rng(11)
-    refused = 0
+    rejected = 0
     for features, storage in ((4, "dense"), (4, "csr32"), (60, "dense"), (60, "csr64")):
         learner = make_learner(settings, features, outputs, dtype)
         for _ in range(12):
-            X, y, weights = lesson(rng, settings, outputs, features, dtype)
+            X, y, weights = problem(rng, settings, outputs, features, dtype)
             before = learner.state()
             try:
                 train(learner, stored(X, storage, dtype), y, weights)
             except ValueError:
-                refused += 1
+                rejected += 1
                 after = learner.state()
                 assert all(before[n].tobytes() == after[n].tobytes() for n in before)
             state = learner.state()
             assert all(np.isfinite(array).all() for array in state.values())
             assert np.isfinite(learner.intercept()).all()
-    assert refused > 0
+    assert rejected > 0
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 @pytest.mark.parametrize("features", [3, 500])
-def test_a_second_row_that_is_refused(features, storage):
+def test_rejected_second_row_changes_nothing(features, storage):
     """The first is unlearned: what seemed harmless overflowed half-way."""
     X = np.zeros((2, features))
     X[0, :2], X[1, :3] = (1.0, 2.0), (1e70, 3e74, 1e-70)
@@ -112,7 +112,7 @@ def test_a_second_row_that_is_refused(features, storage):
     "params", [{}, {"queue": 2}, {"batch_size": 2}, {"average": True}], ids=str
 )
 def test_class_means_of_huge_rows(params, dtype):
-    """The intercept of a mean is its squared norm: refused where that is no number."""
+    """The intercept of a mean is its squared norm; raise if it is not finite."""
     size = 1e200 if dtype == np.float64 else 1e25
     X = np.array([[1.0, 0, 0], [size, 0, 0], [0, 0, 1]], dtype=dtype)
     model = aggro.PassiveAggressiveClassifier(class_mean=0.5, **params)

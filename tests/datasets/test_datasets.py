@@ -65,7 +65,7 @@ def test_own_folder_comes_first(own, toy):
     assert (data.task, data.ordered, data.X_test) == ("binary", False, None)
 
 
-def test_files_may_lie_flat_and_unpacked(own, toy):
+def test_files_may_be_flat_and_unpacked(own, toy):
     (own / "toy.bz2").write_bytes(SVM)
     toy(source())
     assert datasets.load("toy").X.shape == (3, 2)
@@ -93,7 +93,7 @@ def test_download_is_kept_in_the_cache(own, tmp_path, pack):
     assert [path.name for path in found.parent.iterdir()] == ["toy.bz2"]
 
 
-def test_download_of_a_zip_member(own, tmp_path):
+def test_member_of_a_zip_archive_is_downloaded(own, tmp_path):
     with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
         archive.writestr("readme", "no")
         archive.writestr("toy", SVM)
@@ -105,26 +105,26 @@ def test_download_of_a_zip_member(own, tmp_path):
         fetch.find(source(address=address + "#gone"))
 
 
-def test_download_of_something_else_is_not_kept(own, tmp_path):
+def test_download_with_wrong_checksum_is_discarded(own, tmp_path):
     public = publish(tmp_path / "public", b"<html>moved</html>")
     with pytest.raises(datasets.DataError, match="sha256 differs"):
         fetch.find(source(address=public))
     assert not datasets.cache_folder().exists()
 
 
-def test_without_a_network_the_message_says_what_to_do(own):
+def test_without_a_network_the_error_says_what_to_do(own):
     with pytest.raises(
         datasets.DataError, match=r"cannot be fetched from .*AGGRO_DATA/toy/toy.bz2"
     ):
         fetch.find(source(address=CLOSED))
 
 
-def test_without_an_address_the_message_says_so(own):
+def test_without_an_address_the_error_says_so(own):
     with pytest.raises(datasets.DataError, match=r"no public address.*AGGRO_DATA/toy/toy.bz2"):
         fetch.find(source())
 
 
-def test_cache_without_xdg(monkeypatch, tmp_path):
+def test_cache_folder_has_a_default(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert datasets.cache_folder() == tmp_path / ".cache" / "aggro"

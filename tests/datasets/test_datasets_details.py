@@ -101,7 +101,7 @@ class Answer(io.BytesIO):
     headers = {"Content-Length": str(3 * fetch.BYTES_AT_ONCE)}  # noqa: RUF012 -- nobody changes it
 
 
-def test_a_download_comes_in_pieces(monkeypatch):
+def test_download_is_read_in_pieces(monkeypatch):
     contents, waited, seen = bytes(range(256)) * (3 * fetch.BYTES_AT_ONCE // 256), [], []
 
     def urlopen(address, timeout):

@@ -85,7 +85,7 @@ def run(block, page, names):
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+def test_code_runs_and_prints_the_documented_output(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark would take the first on the path
     names = {"__name__": "__main__"}

@@ -16,7 +16,7 @@ MODULES = [
 ]
 
 
-def test_there_are_examples():
+def test_modules_have_examples():
     assert len(MODULES) > 50
 
 

@@ -70,7 +70,7 @@ def test_every_parameter_is_described_with_its_default(name):
 
 
 @pytest.mark.parametrize("name", DESCRIBED)
-def test_what_is_as_elsewhere_has_the_default_of_there(name):
+def test_inherited_descriptions_have_equal_defaults(name):
     """Unless its own entry says which default it has."""
     import aggro
 
@@ -84,7 +84,7 @@ def test_what_is_as_elsewhere_has_the_default_of_there(name):
             assert expand.default_of(thing, one) == there, f"{name}: {one}"
 
 
-def test_what_a_docstring_leaves_to_another_is_put_there():
+def test_inherited_descriptions_are_inserted():
     import aggro
 
     described = expand.parameters(aggro.AROWClassifier)

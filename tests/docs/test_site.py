@@ -41,7 +41,7 @@ def test_examples_in_the_tools_of_the_site(module):
     assert tried > 0 and failed == 0
 
 
-def test_every_page_stands_in_the_menu_once(texts):
+def test_every_page_is_in_the_menu_once(texts):
     listed = [
         entry.strip("/ \n")
         for text in texts.values()
@@ -54,7 +54,7 @@ def test_every_page_stands_in_the_menu_once(texts):
     assert set(listed) == (set(texts) - {"index"}) | made
 
 
-def test_links_between_pages_lead_somewhere(texts):
+def test_links_between_pages_are_valid(texts):
     there = {f"{page}.md" for page in texts} | {
         f"reference/{name}.rst" for name in reference.pages()
     }
@@ -71,7 +71,7 @@ def test_links_between_pages_lead_somewhere(texts):
             assert path in there | pictures, f"{page} links to {target}"
 
 
-def test_a_file_without_a_page_is_linked_where_it_is():
+def test_files_without_a_page_are_linked_in_the_repository():
     rewritten = links.rewrite(
         "[x](../core/losses/slack.hpp) `[y](z.md)`", ROOT / "docs/design.md", "design"
     )
@@ -117,7 +117,7 @@ def test_one_version_everywhere():
         assert need.replace(">=", " >=") in recipe
 
 
-def test_every_python_that_is_promised_is_named_and_tested():
+def test_every_supported_python_is_declared_and_tested():
     named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
     assert PROJECT["project"]["requires-python"] == f">={named[0]}"
     tests = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")

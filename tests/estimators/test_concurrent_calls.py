@@ -133,7 +133,7 @@ def test_stream_records_an_interrupted_example_once(moment, C, monkeypatch):
 
 
 @pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"average": True, "metric": "diagonal"}])
-def test_the_last_of_a_batch_may_come_in_a_call_of_its_own(axes):
+def test_last_row_of_a_batch_may_come_in_a_separate_call(axes):
     one, two = (PassiveAggressiveClassifier(batch_size=4, random_state=0, **axes) for _ in range(2))
     one.partial_fit(X[:57], Y[:57], classes=np.arange(4))
     two.partial_fit(X[:56], Y[:56], classes=np.arange(4)).partial_fit(X[56:57], Y[56:57])
@@ -141,7 +141,7 @@ def test_the_last_of_a_batch_may_come_in_a_call_of_its_own(axes):
 
 
 @pytest.mark.parametrize("rule", [rules.scw_i, rules.scw_ii])
-def test_a_large_step_of_the_twin_keeps_a_deviation(rule):
+def test_reference_may_deviate_after_a_large_step(rule):
     """The precision grows by kappa = alpha phi / sqrt(u), where u must not cancel to zero."""
     phi, V = 1.0, 1e9
     alpha, kappa = rule(-1e9, V, phi, np.inf)

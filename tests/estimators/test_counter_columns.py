@@ -31,7 +31,7 @@ def learned(X, y, step=500, kind=AutoClassifier, **params):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_stream_with_a_counter_is_not_worse_than_a_constant(kind, seed):
+def test_stream_with_a_counter_column_is_not_worse_than_a_constant(kind, seed):
     as_rows = sp.csr_matrix if kind == "sparse" else np.asarray
     X, y = customers(6000, seed)
     test, truth = customers(1500, seed + 100)
@@ -40,7 +40,7 @@ def test_a_stream_with_a_counter_is_not_worse_than_a_constant(kind, seed):
     assert not model.coef_[:, 0].any()
 
 
-def test_counters_do_not_depend_on_the_size_of_calls():
+def test_counter_columns_are_chunk_invariant():
     X, y = customers(400, 0)
     whole = learned(X, y, step=400)
     for step in (1, 7, 63, 64, 65):

@@ -32,7 +32,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_with_names(frame):
+def test_feature_names_of_data_frames_are_kept(frame):
     table = frame({name: X[:, k] for k, name in enumerate(NAMES)})
     model = PassiveAggressiveClassifier().partial_fit(table, y)
     assert model.feature_names_in_.tolist() == NAMES
@@ -52,7 +52,7 @@ def test_frames_with_names(frame):
     assert fingerprint(model) == before
 
 
-def test_series_as_targets():
+def test_series_are_valid_targets():
     labels = pd.Series(np.array(["u", "v", "w"])[y], index=range(1000, 1090))
     model = PassiveAggressiveClassifier(random_state=0).fit(X, labels)
     assert set(model.predict(X)) <= {"u", "v", "w"}
@@ -64,7 +64,7 @@ def test_series_as_targets():
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=str)
-def test_copies(model, tmp_path):
+def test_copies_are_independent(model, tmp_path):
     fitted = clone(model).partial_fit(X, y)
     assert not hasattr(clone(fitted), "coef_")
     assert clone(fitted).get_params() == model.get_params()
@@ -98,7 +98,7 @@ def test_transform_output_of_pandas():
     assert pipe[-1].feature_names_in_.tolist() == NAMES
 
 
-def test_representations():
+def test_representation_shows_changed_parameters():
     model = PassiveAggressiveClassifier(C=0.25, metric="diagonal")
     assert "C=0.25" in repr(model)
     assert "PassiveAggressiveClassifier" in model._repr_html_()
@@ -125,7 +125,7 @@ def test_routing_of_sample_weight():
 
 
 @pytest.mark.parametrize("cls", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
-def test_sparsify(cls):
+def test_sparsified_weights_equal_dense_ones(cls):
     model = cls(random_state=0)
     with pytest.raises(NotFittedError):
         model.sparsify()
@@ -155,14 +155,14 @@ def test_coef_is_a_view_that_stays_valid():
     assert np.isfinite(view).all()
 
 
-def test_weights_can_be_set():
+def test_assigned_weights_are_used():
     model = PassiveAggressiveClassifier().partial_fit(X, y)
     W, b = rng.standard_normal((3, 4)), rng.standard_normal(3)
     model.coef_, model.intercept_ = W, b
     np.testing.assert_allclose(model.decision_function(X), X @ W.T + b, atol=1e-12)
 
 
-def test_nothing_before_fit():
+def test_fitted_attributes_raise_before_fit():
     for model in (PassiveAggressiveClassifier(), PassiveAggressiveRegressor()):
         with pytest.raises(NotFittedError):
             model.predict(X)

@@ -149,7 +149,7 @@ class Fails(Exception):
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])
-def test_rows_that_a_kernel_cannot_take(batch_size):
+def test_kernel_rejects_invalid_rows(batch_size):
     """Rejected by the core, or by the caller's own function: ids and parameters go on as before."""
 
     def fragile(A, B):

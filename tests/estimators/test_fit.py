@@ -29,7 +29,7 @@ def test_fit_of_one_pass_is_partial_fit():
         assert fitted.n_iter_ == streamed.n_iter_ == 1
 
 
-def test_set_params_takes_effect_at_once():
+def test_set_params_takes_effect_in_the_next_call():
     model = PassiveAggressiveClassifier(C=1e-3)
     model.partial_fit(X[:60], y[:60])
     model.set_params(C=10.0).partial_fit(X[60:], y[60:])
@@ -48,7 +48,7 @@ def test_set_params_takes_effect_at_once():
     "change",
     [{"loss": "squared_hinge"}, {"fit_intercept": True}, {"class_mean": 0.5, "C": 2.0}],
 )
-def test_other_parameters_change_too_or_say_why_not(change):
+def test_parameters_change_or_raise_with_a_reason(change):
     """Never silently ignored, never a crash."""
     model = PassiveAggressiveClassifier(fit_intercept="fit_intercept" not in change, C=0.3)
     model.partial_fit(X[:60], y[:60])
@@ -95,7 +95,7 @@ def test_separable_data_end_without_updates():
 
 
 @pytest.mark.parametrize("target", [y, y3])
-def test_early_stopping(target):
+def test_early_stopping_ends_fit(target):
     model = PassiveAggressiveClassifier(
         early_stopping=True, validation_fraction=0.25, n_iter_no_change=3, random_state=0
     ).fit(X, target)
@@ -105,7 +105,7 @@ def test_early_stopping(target):
         model.partial_fit(X, target)
 
 
-def test_early_stopping_of_the_regressor_and_of_labels():
+def test_early_stopping_ends_fit_of_regressors_and_multilabel():
     numbers = X @ np.arange(6.0)
     model = PassiveAggressiveRegressor(early_stopping=True, random_state=0).fit(X, numbers)
     assert model.t_ == 108 * model.n_iter_ + 1
@@ -115,7 +115,7 @@ def test_early_stopping_of_the_regressor_and_of_labels():
     assert many.t_ == 108 * many.n_iter_ + 1
 
 
-def test_same_seed_same_model():
+def test_same_seed_gives_the_same_model():
     one, two, three = (
         PassiveAggressiveClassifier(random_state=seed, max_iter=3, tol=None).fit(X, y)
         for seed in (0, 0, 1)
@@ -139,7 +139,7 @@ def test_warm_start_continues(target):
         warm.fit(X, rng.integers(0, 7, 120))
 
 
-def test_initial_weights():
+def test_initial_weights_are_used():
     """From a point where every margin is met nothing moves; the intercept is used too."""
     u = rng.standard_normal(6)
     Z = X[np.abs(X @ u) > 0.2]
@@ -179,7 +179,7 @@ def test_class_weight_is_a_sample_weight():
     assert_close(e.coef_, f.coef_, rtol=1e-12)
 
 
-def test_balanced_in_a_stream():
+def test_balanced_class_weights_follow_a_stream():
     balanced = PassiveAggressiveClassifier(class_weight="balanced", C=0.05)
     plain = PassiveAggressiveClassifier(C=0.05)
     seen = np.zeros(2)
@@ -192,7 +192,7 @@ def test_balanced_in_a_stream():
         assert_close(balanced.coef_, plain.coef_, rtol=1e-12)
 
 
-def test_verbose(capsys):
+def test_verbose_prints_each_pass(capsys):
     PassiveAggressiveClassifier(verbose=1, max_iter=3, tol=None).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3

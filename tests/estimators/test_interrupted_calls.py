@@ -61,7 +61,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_interrupted_call_is_made_or_undone(name):
+def test_interrupted_call_is_complete_or_rolled_back(name):
     """What was learned, recorded and counted is that of all its rows, or of none."""
     begun, lines = CALLS[name](), 0
     learn, rows = "partial_fit", X[:80, :3]

@@ -185,7 +185,7 @@ def test_classes_can_be_given():
 # -- the tables themselves --------------------------------------------------------------------
 
 
-def test_classes_of_is_unique():
+def test_classes_of_labels_are_unique():
     """By table or by sorting, at the edge between them too."""
     rng = np.random.default_rng(3)
     for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", "f8"):
@@ -210,7 +210,7 @@ def test_united_keeps_order_and_type():
     assert united(np.int64([-5, 1]), np.uint64([2**62])).dtype == np.int64
 
 
-def test_encode_of_absent_rows():
+def test_rows_of_weight_zero_are_encoded_as_zero():
     classes = Classes(np.array(["a", "b"]))
     y, present = np.array(["b", "z", "a"]), np.array([True, False, True])
     assert classes.encode(y, present).tolist() == [1, 0, 0]
@@ -307,7 +307,7 @@ def test_class_weight_may_name_a_later_class(cls):
         cls(class_weight={"0": 1.0}).partial_fit(ROWS, CLASSES)
 
 
-def test_class_weights_by_hand():
+def test_class_weights_equal_the_formula():
     classes, counts = np.array([0, 1, 2]), np.array([6.0, 2.0, 0.0])
     assert class_weights(None, classes, counts) is None
     balanced = class_weights("balanced", classes, counts)

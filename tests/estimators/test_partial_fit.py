@@ -99,7 +99,7 @@ def test_late_classes_are_exact_where_they_were_passive(metric):
     np.testing.assert_allclose(b.coef_[3], binary.coef_[0], atol=1e-12)
 
 
-def test_all_classes_in_the_first_batch_is_the_same_as_given():
+def test_all_classes_in_the_first_batch_equal_given_classes():
     one = PassiveAggressiveClassifier().partial_fit(X, y)
     two = PassiveAggressiveClassifier().partial_fit(X, y, classes=np.arange(5))
     assert np.array_equal(one.coef_, two.coef_)
@@ -128,7 +128,7 @@ def test_batch_of_weight_zero_is_ignored():
         assert fingerprint(model) == before
 
 
-def test_weight_zero_does_not_count_for_balance():
+def test_weight_zero_does_not_count_in_balanced_weights():
     a, b = (PassiveAggressiveClassifier(class_weight="balanced", C=0.05) for _ in range(2))
     present = rng.random(len(y)) < 0.5
     a.partial_fit(X, y, classes=range(5), sample_weight=present.astype(float))
@@ -136,7 +136,7 @@ def test_weight_zero_does_not_count_for_balance():
     assert_close(a.coef_, b.coef_, rtol=1e-12)
 
 
-def test_batches_of_any_kind_follow_each_other():
+def test_batches_of_different_storage_may_follow_each_other():
     """Storage, index width and precision may change: the model stays in its own precision."""
     forms = [
         X, stored(X, "csr32"), stored(X, "csr64"), np.asfortranarray(X), X.astype(np.float32),
@@ -175,7 +175,7 @@ def test_labels_may_be_booleans():
     assert model.coef_.shape == (1, 6)
 
 
-def test_several_labels():
+def test_several_labels_per_row_are_supported():
     Y = np.column_stack([y == 0, y > 2, X[:, 0] > 0]).astype(int)
     model = PassiveAggressiveClassifier(max_iter=1, tol=None, shuffle=False).fit(X, Y)
     assert model.predict(X).shape == model.decision_function(X).shape == (150, 3)
@@ -191,7 +191,7 @@ def test_several_labels():
         streamed.partial_fit(X, y)
 
 
-def test_several_targets():
+def test_several_targets_are_supported():
     Y = X @ rng.standard_normal((6, 3))
     model = PassiveAggressiveRegressor().partial_fit(X, Y)
     assert model.predict(X).shape == (150, 3)

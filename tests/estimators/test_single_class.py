@@ -122,7 +122,7 @@ def test_second_class_gives_the_model_that_knew_both(kind, axes, known):
 
 @pytest.mark.parametrize("known", [0, 1])
 @pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"metric": "diagonal"}, {"C": "auto"}])
-def test_single_precision_and_sparse_rows(axes, known):
+def test_single_precision_and_sparse_rows_are_supported(axes, known):
     X, y = stream(known)
     X = csr_matrix(X.astype(np.float32))
     given, discovered = (PassiveAggressiveClassifier(**axes, random_state=0) for _ in range(2))
@@ -176,7 +176,7 @@ def test_stream_selection_keeps_the_counts_of_two_classes(known):
     assert best["mistakes"] == alone.n_mistakes_
 
 
-def test_the_first_of_two_examples_is_not_forgotten():
+def test_first_of_two_examples_is_kept():
     model = StreamClassifier()
     model.learn_one({"a": 1.0}, "x")
     model.learn_one({"b": 1.0}, "y")
@@ -206,7 +206,7 @@ def test_single_class_is_predicted_until_another_appears(kind):
 @pytest.mark.parametrize("made", [ALONE // 2, ALONE])
 @pytest.mark.parametrize("known", [0, 1])
 @pytest.mark.parametrize(("kind", "axes"), [*LINEAR, *KERNEL[:2]], ids=named)
-def test_copies_and_files_of_one_class_go_on(kind, axes, known, made, tmp_path):
+def test_copies_and_files_of_one_class_continue(kind, axes, known, made, tmp_path):
     """Copies are made when the second class comes, or in the midst of the first."""
     X, y = stream(known)
     model = kind(random_state=0, **axes).partial_fit(X[:made], y[:made])
@@ -220,7 +220,7 @@ def test_copies_and_files_of_one_class_go_on(kind, axes, known, made, tmp_path):
 
 
 @pytest.mark.parametrize("known", [0, 1])
-def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
+def test_stream_of_one_class_continues_from_a_file(known, tmp_path):
     X, y = stream(known)
     model = StreamClassifier(
         C=1.0, class_mean=0.1, fit_intercept=False, batch_size=4, probability=True
@@ -259,7 +259,7 @@ def test_the_command_line_learns_the_same(params, known):
 @pytest.mark.parametrize(
     "axes", [{}, {"metric": "diagonal"}, {"metric": "full"}, {"class_mean": 0.2, "average": True}]
 )
-def test_two_classes_more_at_once_keep_all_margins_of_the_first(axes, multiclass, known):
+def test_adding_two_classes_keeps_the_margins_of_the_first(axes, multiclass, known):
     X, _ = stream(0)
     model = PassiveAggressiveClassifier(C=0.3, multiclass=multiclass, **axes)
     model.partial_fit(X[:ALONE], [known] * ALONE)

@@ -29,7 +29,7 @@ def noisy_rows(count=MANY, features=1000, seed=3):
     return X, np.where(random.random(count) < 0.8, truth, ~truth).astype(int), truth.astype(int)
 
 
-def test_the_passes_end_before_noise_is_learned():
+def test_passes_end_before_noise_is_fitted():
     X, y, _ = noisy_rows(6000, 4000)
     new, _, truth = noisy_rows(2000, 4000, seed=4)
     plain = PassiveAggressiveClassifier(early_stopping=False, random_state=0).fit(X, y)
@@ -80,7 +80,7 @@ def test_held_out_rows_choose_the_pass_and_the_candidate(name, monkeypatch):
     assert learned == [*passes, ([1, 3], False, kept)]  # they are new when they come
 
 
-def test_fit_is_not_worse_than_one_pass_of_noisy_rows():
+def test_fit_is_not_worse_than_one_pass_on_noisy_rows():
     """Each further pass with the C of the first one learns more of the noise by heart."""
     X, y, _ = noisy_rows(6000, 4000)
     new, _, truth = noisy_rows(2000, 4000, seed=4)

@@ -60,7 +60,7 @@ def test_determination_without_variance(value):
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 5.0, -1e6])
 @pytest.mark.parametrize("cls", [PassiveAggressiveRegressor, aggro.AROWRegressor])
-def test_a_constant_target_ends_soon(value, cls):
+def test_constant_target_ends_fit_early(value, cls):
     """Its R² is not defined, and nothing is gained by more passes."""
     model = cls(early_stopping=True, random_state=0, epsilon=0.01)
     with warnings.catch_warnings():
@@ -69,7 +69,7 @@ def test_a_constant_target_ends_soon(value, cls):
     assert model.n_iter_ < 100
 
 
-def test_few_held_out_rows_that_are_alike():
+def test_few_equal_held_out_rows_are_evaluated():
     y = np.where(np.arange(120) % 30 == 0, 1.0, 0.0)
     model = PassiveAggressiveRegressor(
         early_stopping=True, validation_fraction=0.02, random_state=3

@@ -66,7 +66,7 @@ def test_without_tol_all_passes_are_made(cls):
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
-def test_the_last_pass_may_be_the_one_that_ends(cls):
+def test_last_allowed_pass_may_end_by_the_rule(cls):
     """No warning when patience ends with max_iter; one that points to the caller when not."""
     model = cls(tol=0.5, n_iter_no_change=2, max_iter=3)
     with warnings.catch_warnings():
@@ -86,7 +86,7 @@ def test_nan_is_no_improvement():
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-1, None])
-def test_passes_as_scikit_learn_makes_them(tol):
+def test_number_of_passes_equals_scikit_learn(tol):
     common = {
         "tol": tol, "max_iter": 40, "shuffle": False, "fit_intercept": False, "n_iter_no_change": 3
     }  # fmt: skip

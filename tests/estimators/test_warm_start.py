@@ -101,7 +101,7 @@ def test_other_classes_are_rejected():
         labels.fit(ROWS, np.column_stack([LABELS, LABELS]))
 
 
-def test_another_number_of_targets_is_refused():
+def test_another_number_of_targets_is_rejected():
     both = np.column_stack([VALUES, -VALUES])
     for first, second in ((VALUES, both), (both, VALUES)):
         model = warm(PassiveAggressiveRegressor, first, {})

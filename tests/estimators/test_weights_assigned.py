@@ -89,7 +89,7 @@ def test_assigned_weights_predict(axes, two):
 
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("queue", [1, 3])
-def test_learning_goes_on_from_what_was_assigned(average, queue):
+def test_learning_continues_from_assigned_weights(average, queue):
     """The same as a new model that starts there: nothing of the earlier weights is left."""
     X, y = ROWS, (CLASSES > 0).astype(int)
     W, b = np.array([[0.5, -1.0, 2.0, 0.0]]), np.array([0.25])
@@ -154,7 +154,7 @@ def test_invalid_weights_are_rejected():
         PassiveAggressiveClassifier().coef_ = np.zeros((1, 4))
 
 
-def test_one_output_needs_no_row_of_its_own():
+def test_one_output_accepts_a_flat_array():
     model, two = PassiveAggressiveRegressor().partial_fit(ROWS, VALUES), trained(two=True)
     for each in (model, two):
         each.coef_, each.intercept_ = np.arange(4.0), 0.5

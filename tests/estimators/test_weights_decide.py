@@ -21,7 +21,7 @@ def assert_shown(scores, X, coef, intercept):
 
 
 @pytest.mark.parametrize("seed", range(len(COVER)))
-def test_scores_are_those_of_the_shown_weights(seed):
+def test_scores_equal_those_of_coef(seed):
     row = COVER[seed]
     settings, outputs = settings_of(row)
     X, y = make_problem(settings.task, outputs, np.random.default_rng(seed))

@@ -81,7 +81,7 @@ def test_late_columns_equal_reference_and_move_no_feature(sizes):
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("pieces", [1, 7, 600])
-def test_calls_do_not_matter(sizes, pieces):
+def test_map_is_chunk_invariant(sizes, pieces):
     X, options = table(), {"fourier": sizes[0], "bins": sizes[1]}
     features = FeatureMap(random_state=3, **options)
     parts = [dense(features.partial_fit_transform(part)) for part in np.array_split(X, pieces)]
@@ -111,7 +111,7 @@ def test_float32_gives_nearly_the_same_features_of_its_kind(sizes):
     assert_allclose(found, progressive(X.astype(np.float64), **options), atol=1e-6)
 
 
-def test_features_depend_on_the_seed_alone():
+def test_features_depend_only_on_the_seed():
     X = table()
     first, again, other = (
         FeatureMap(random_state=seed).fit_transform(X).toarray() for seed in (1, 1, 2)
@@ -120,7 +120,7 @@ def test_features_depend_on_the_seed_alone():
     assert not np.allclose(first, other)
 
 
-def test_rows_of_weight_zero_and_other_orders_are_as_if_absent_and_sorted():
+def test_rows_of_weight_zero_are_ignored_and_orders_respected():
     X, order = table(), np.random.default_rng(1).permutation(600)[:300]
     weights = np.ones(600)
     weights[order[::3]] = 0.0
@@ -131,7 +131,7 @@ def test_rows_of_weight_zero_and_other_orders_are_as_if_absent_and_sorted():
         assert_array_equal(array, other.state()[name], err_msg=name)
 
 
-def test_layouts_of_one_map_share_what_was_learned():
+def test_layouts_of_one_map_share_statistics():
     X, shared = table(), _core.FeatureMap([(8, 0), (0, 4)], 5)
     mapped = shared.map(rows_of(X), [1, 0], learn=True)
     for sizes, arrays in zip([(0, 4), (8, 0)], mapped, strict=True):
@@ -157,7 +157,7 @@ def test_every_row_has_one_cell_of_each_grid():
     assert_allclose((cells**2).sum(axis=(1, 2)), 1.0)
 
 
-def test_a_missing_value_has_a_cell_of_its_own_and_is_zero_elsewhere():
+def test_missing_value_has_a_separate_cell_and_is_zero_elsewhere():
     X = np.random.default_rng(0).normal(size=(500, 1))
     features = FeatureMap(fourier=0, bins=64, random_state=0).fit(X)
     missing, present = (features.transform(rows) for rows in ([[np.nan]], X))
@@ -175,7 +175,7 @@ def test_constant_or_missing_columns_are_zero(X):
 
 
 @pytest.mark.parametrize("repeat", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_copies_continue_alike_and_apart(repeat):
+def test_copies_continue_identically_and_independently(repeat):
     X = table()
     features = FeatureMap(random_state=3).partial_fit(X[:100])
     other = repeat(features)
@@ -210,7 +210,7 @@ def test_state_is_restored_and_bounded():
         ("square", np.full(4, -1.0)),
     ],
 )
-def test_a_state_that_does_not_fit_changes_nothing(name, value):
+def test_inconsistent_state_changes_nothing(name, value):
     X, core = table(missing=0.0), _core.FeatureMap([(8, 4)], 1)
     core.map(rows_of(X), [], learn=True)
     before = core.state()
@@ -255,7 +255,7 @@ def test_transform_needs_a_fit():
 # -- use ---------------------------------------------------------------------------------------
 
 
-def test_names_of_features_follow_their_places():
+def test_names_of_features_follow_their_positions():
     names = FeatureMap(fourier=3, bins=2).fit(table()).get_feature_names_out(list("abcd"))
     assert list(names[:9]) == ["fourier0", "fourier1", "fourier2", "fourier3", *"abcd", "bin0_0"]
     assert len(names) == 4 + 4 + 2 * 256

@@ -130,7 +130,7 @@ def test_predictions_change_nothing_and_do_not_depend_on_the_number_of_rows():
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_threads_do_not_matter(threads):
+def test_threads_do_not_change_the_model(threads):
     assert_array_equal(scores(learned(n_jobs=threads)), scores(learned()))
 
 
@@ -153,7 +153,7 @@ def reloaded(model, tmp_path):
 
 @pytest.mark.parametrize("features", EVERY)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_copies_and_files_continue_as_the_model(features, dtype, tmp_path):
+def test_copies_and_files_continue_identically(features, dtype, tmp_path):
     X, y = problem()
     X = X.astype(dtype)
     model = AutoClassifier(features=features, random_state=0).partial_fit(X[:900], y[:900])
@@ -289,7 +289,7 @@ def test_permutation_importance_finds_the_columns_that_matter():
         ({"features": "bins", "metric": "full"}, "features='fourier'"),
     ],
 )
-def test_invalid_combinations_say_what_to_do(options, message):
+def test_errors_of_invalid_combinations_say_what_to_do(options, message):
     with pytest.raises(ValueError, match=message):
         PassiveAggressiveClassifier(**options).partial_fit(*problem(10))
 

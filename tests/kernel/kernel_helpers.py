@@ -41,27 +41,27 @@ def reference(task, d, classes=4, **params):
 
 
 def both(task, X, y, weights=None, **params):
-    """Learn a stream twice: the estimator and its twin."""
+    """Learn a stream twice: the estimator and its reference."""
     model = estimator(task, **params)
     if task == "regression":
         model.partial_fit(X, y, sample_weight=weights)
     else:
         model.partial_fit(X, y, classes=np.unique(y), sample_weight=weights)
-    twin = reference(task, X.shape[1], len(np.unique(y)), **params)
-    twin.learn_stream(X, 2.0 * y - 1 if task == "binary" else y, weights)
-    return model, twin
+    expected = reference(task, X.shape[1], len(np.unique(y)), **params)
+    expected.learn_stream(X, 2.0 * y - 1 if task == "binary" else y, weights)
+    return model, expected
 
 
 def scores(model, X):
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 
-def assert_same(model, twin, X, tolerance=1e-10):
-    expected = twin.scores(X)
+def assert_same(model, expected, X, tolerance=1e-10):
+    expected = expected.scores(X)
     expected = expected.ravel() if expected.shape[1] == 1 else expected
     scale = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(scores(model, X), expected, rtol=0, atol=tolerance * scale)
-    assert model.n_mistakes_ == twin.n_mistakes
-    assert model.cumulative_loss_ == np.float64(twin.cumulative_loss).round(12) or np.isclose(
-        model.cumulative_loss_, twin.cumulative_loss, rtol=1e-9
+    assert model.n_mistakes_ == expected.n_mistakes
+    assert model.cumulative_loss_ == np.float64(expected.cumulative_loss).round(12) or np.isclose(
+        model.cumulative_loss_, expected.cumulative_loss, rtol=1e-9
     )

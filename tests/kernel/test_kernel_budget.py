@@ -24,7 +24,7 @@ def test_size_is_never_exceeded(strategy, budget):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("task", ["binary", "regression"])
-def test_the_new_example_scores_as_promised(strategy, task):
+def test_new_example_has_the_required_score(strategy, task):
     X, y = data(task, n=60, seed=1)
     model = estimator(task, budget=8, budget_strategy=strategy, gamma=0.3, loss="hard")
     for k in range(60):
@@ -57,7 +57,7 @@ def removal_costs(K, beta, new, strategy):
 
 
 @pytest.mark.parametrize("strategy", ["simple", "nearest", "projection"])
-def test_the_cheapest_is_removed(strategy):
+def test_support_vector_of_least_cost_is_removed(strategy):
     X, y = data("multiclass", n=80, seed=2)
     model = KernelPassiveAggressiveClassifier(budget=10, budget_strategy=strategy, gamma=0.2, C=0.5)
     removed = 0
@@ -115,7 +115,7 @@ def test_projection_of_dependent_support_vectors_loses_nothing(kernel, d, budget
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_projection_within_its_budget_is_no_budget(kernel):
+def test_projection_within_the_budget_changes_nothing(kernel):
     """Nearly dependent rows, too: nothing is put in the place of an example that fits."""
     for seed in range(10):
         X, y = data("multiclass", n=70, d=1 + seed % 5, seed=seed)
@@ -126,7 +126,7 @@ def test_projection_within_its_budget_is_no_budget(kernel):
         np.testing.assert_array_equal(small.decision_function(X), plain.decision_function(X))
 
 
-def test_long_projection_keeps_its_inverse_right():
+def test_inverse_stays_accurate_over_many_projections():
     X, y = data("binary", n=1500, d=2, seed=5)
     model = KernelPassiveAggressiveClassifier(
         budget=40, budget_strategy="projection", gamma=1.0, loss="hard"
@@ -163,9 +163,9 @@ def test_average_is_the_mean_of_all_rounds():
 @pytest.mark.parametrize(
     "kernel", [{"kernel": "sigmoid"}, {"kernel": "poly", "coef0": -1.0}], ids=str
 )
-def test_a_kernel_that_is_not_positive_is_learned_or_refused_as_a_whole(kernel):
+def test_indefinite_kernel_is_learned_or_rejected_completely(kernel):
     """What goes may have no finite share in those that stay; then nothing of the call is kept."""
-    refused = 0
+    rejected = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(65, 10))[rng.integers(0, 50, 65)]  # some rows come again
@@ -180,7 +180,7 @@ def test_a_kernel_that_is_not_positive_is_learned_or_refused_as_a_whole(kernel):
             except ValueError as error:
                 assert "budget_strategy='oldest'" in str(error) or "overflow" in str(error)
                 assert pickle.dumps(model) == before
-                refused += 1
+                rejected += 1
                 break
             assert np.isfinite(model.decision_function(X)).all()
-    assert refused > 0
+    assert rejected > 0

@@ -101,7 +101,7 @@ KERNEL_MATRICES = [
 
 
 @pytest.mark.parametrize(("matrix", "message"), KERNEL_MATRICES)
-def test_precomputed(matrix, message):
+def test_precomputed_kernel_equals_the_linear_one(matrix, message):
     with pytest.raises(ValueError, match=message):
         Classifier(kernel="precomputed").fit(matrix, Y)
 
@@ -121,7 +121,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize(("function", "message"), FUNCTIONS)
-def test_bad_kernel_functions(function, message):
+def test_invalid_kernel_functions_are_rejected(function, message):
     with pytest.raises(ValueError, match=message):
         Classifier(kernel=function).fit(X, Y)
 
@@ -159,12 +159,12 @@ def test_the_kernel_cannot_change_in_a_stream():
     model.set_params(gamma=3.0)
     with pytest.raises(ValueError, match="cannot change"):
         model.partial_fit(X, Y)
-    model.set_params(gamma="scale", C=0.25)  # prices can
+    model.set_params(gamma="scale", C=0.25)  # C may change
     model.partial_fit(X, Y)
     assert np.abs(model.dual_coef_).max() <= 1.25 + 1e-12
 
 
-def test_unfitted():
+def test_unfitted_kernel_model_raises():
     with pytest.raises(NotFittedError):
         Classifier().predict(X)
     with pytest.raises(AttributeError, match="before fit"):
@@ -173,7 +173,7 @@ def test_unfitted():
         Classifier().fit(X, Y).coef_  # noqa: B018
 
 
-def test_regression_targets():
+def test_invalid_regression_targets_are_rejected():
     model = Regressor(max_iter=2, tol=None).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="columns"):
         model.partial_fit(X, X[:, :2])
@@ -184,20 +184,20 @@ def test_regression_targets():
     assert two.score(X, X[:, :2]) > 0.9
 
 
-def test_gamma_scale_and_auto():
+def test_gamma_scale_and_auto_follow_their_formulas():
     for name, value in (("scale", 1 / (5 * X.var())), ("auto", 1 / 5)):
         one = Classifier(gamma=name).partial_fit(X, Y, classes=[0, 1, 2, 3])
         two = Classifier(gamma=value).partial_fit(X, Y, classes=[0, 1, 2, 3])
         np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-12)
 
 
-def test_several_labels_at_once():
+def test_several_labels_per_row_are_supported():
     labels = np.stack([X[:, 0] > 0, X[:, 1] > 0, X[:, 0] * X[:, 1] > 0], axis=1).astype(int)
     model = Classifier(max_iter=30, tol=None, C=10.0, random_state=0).fit(X, labels)
     assert model.predict(X).shape == (30, 3) and model.score(X, labels) > 0.8
 
 
-def test_passes_end_when_nothing_improves_or_warn():
+def test_passes_end_without_improvement_or_warn():
     model = Classifier(random_state=0).fit(X, Y)
     assert 5 < model.n_iter_ < 1000 and model.t_ == 1 + 30 * model.n_iter_
     with pytest.warns(ConvergenceWarning, match="max_iter"):

@@ -20,19 +20,19 @@ def test_equals_the_reference(task, loss, batch, intercept):
     X, y = data(task, seed=batch)
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
     params = {"gamma": 0.2, "C": 0.4, "loss": loss, "batch_size": batch, "fit_intercept": intercept}
-    model, twin = both(task, X, y, weights, **params)
-    assert_same(model, twin, X)
-    assert model.n_updates_ == twin.n_updates == model.n_support_
+    model, expected = both(task, X, y, weights, **params)
+    assert_same(model, expected, X)
+    assert model.n_updates_ == expected.n_updates == model.n_support_
     assert model.t_ == 1 + np.count_nonzero(weights)
-    np.testing.assert_allclose(model.intercept_, twin.b, atol=1e-10)
+    np.testing.assert_allclose(model.intercept_, expected.b, atol=1e-10)
 
 
 @pytest.mark.parametrize("multiclass", ["top", "support"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_multiclass_equals_the_reference(multiclass, loss):
     X, y = data("multiclass", n=90, seed=3, classes=5)
-    model, twin = both("multiclass", X, y, gamma=0.1, loss=loss, multiclass=multiclass)
-    assert_same(model, twin, X)
+    model, expected = both("multiclass", X, y, gamma=0.1, loss=loss, multiclass=multiclass)
+    assert_same(model, expected, X)
     assert model.dual_coef_.shape == (5, model.n_support_)
 
 
@@ -40,16 +40,16 @@ def test_multiclass_equals_the_reference(multiclass, loss):
 def test_least_squares_equals_the_reference(task):
     X, y = data(task, seed=4)
     params = {"gamma": 0.1, "loss": "least_squares", "C": 0.5, "multiclass": "top"}
-    model, twin = both(task, X, y, **params)
-    assert_same(model, twin, X)
+    model, expected = both(task, X, y, **params)
+    assert_same(model, expected, X)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid", "rbf"])
-def test_kernels(kernel):
+def test_all_kernels_equal_the_reference(kernel):
     X, y = data("binary", n=40, d=3, seed=5)
     params = {"kernel": kernel, "gamma": 0.3, "degree": 2, "coef0": 0.5, "C": 0.1}
-    model, twin = both("binary", X, y, **params)
-    assert_same(model, twin, X)
+    model, expected = both("binary", X, y, **params)
+    assert_same(model, expected, X)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 3, 6, 7])
@@ -60,14 +60,14 @@ def test_polynomials_of_every_degree(degree):
     assert_same(*both("binary", X, y, **params), X)
 
 
-def test_a_loss_beside_scores_of_its_size_is_one_whatever_cancels():
+def test_loss_comparable_to_its_scores_is_kept_despite_cancellation():
     """A tiny row has a coefficient of 1e30; others, that share no feature with it, are learned."""
     X, y = data("binary", n=40, d=3, seed=5)
     X[0], X[1:, 0] = (1e-5, 0.0, 0.0), 0.0
     params = {"kernel": "poly", "gamma": 0.5, "degree": 3, "coef0": 0.0, "fit_intercept": False}
-    model, twin = both("binary", X, y, loss="hard", **params)
+    model, expected = both("binary", X, y, loss="hard", **params)
     assert np.abs(model.dual_coef_).max() > 1e30
-    assert model.n_updates_ == twin.n_updates
+    assert model.n_updates_ == expected.n_updates
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -76,9 +76,9 @@ def test_a_loss_beside_scores_of_its_size_is_one_whatever_cancels():
 def test_budget_equals_the_reference(strategy, task, batch):
     X, y = data(task, n=80, seed=6)
     params = {"gamma": 0.1, "budget": 9, "budget_strategy": strategy, "batch_size": batch}
-    model, twin = both(task, X, y, loss="hinge", C=0.7, **params)
+    model, expected = both(task, X, y, loss="hinge", C=0.7, **params)
     assert model.n_support_ == 9
-    assert_same(model, twin, X, tolerance=1e-8)
+    assert_same(model, expected, X, tolerance=1e-8)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -122,13 +122,13 @@ def test_mistakes_are_those_of_the_first_pass(task, batch):
 
 def test_the_reference_counts_mistakes_of_new_rows():
     X, y = data("binary", seed=12)
-    twin = ReferenceKernelLearner("binary", X.shape[1], C=0.1)
-    twin.learn_stream(X, 2.0 * y - 1)
-    mistakes, loss = twin.n_mistakes, twin.cumulative_loss
-    twin.frozen = True
-    twin.learn_stream(X, 2.0 * y - 1)
-    assert twin.n_mistakes == mistakes > 0
-    assert twin.cumulative_loss > loss
+    expected = ReferenceKernelLearner("binary", X.shape[1], C=0.1)
+    expected.learn_stream(X, 2.0 * y - 1)
+    mistakes, loss = expected.n_mistakes, expected.cumulative_loss
+    expected.frozen = True
+    expected.learn_stream(X, 2.0 * y - 1)
+    assert expected.n_mistakes == mistakes > 0
+    assert expected.cumulative_loss > loss
 
 
 def test_one_vs_rest_is_one_binary_model_per_class():
@@ -143,14 +143,14 @@ def test_one_vs_rest_is_one_binary_model_per_class():
         )
 
 
-def test_far_from_the_origin_rbf_keeps_its_digits():
+def test_rbf_is_accurate_far_from_the_origin():
     X, y = data("binary", seed=9)
-    near, twin = both("binary", X + 1e5, y, gamma=0.2)
-    assert_same(near, twin, X + 1e5, tolerance=1e-7)
+    near, expected = both("binary", X + 1e5, y, gamma=0.2)
+    assert_same(near, expected, X + 1e5, tolerance=1e-7)
 
 
-def test_many_features_and_odd_sizes():
+def test_many_features_and_odd_sizes_equal_the_reference():
     for d in (1, 7, 257, 600):
         X, y = data("binary", n=37, d=d, seed=d)
-        model, twin = both("binary", X, y, gamma=0.5 / d)
-        assert_same(model, twin, X)
+        model, expected = both("binary", X, y, gamma=0.5 / d)
+        assert_same(model, expected, X)

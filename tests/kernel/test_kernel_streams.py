@@ -37,7 +37,7 @@ def learn(model, X, y, cuts):
 
 
 @pytest.mark.parametrize("params", KINDS)
-def test_saved_in_the_middle(params):
+def test_saved_stream_continues_identically(params):
     X, y = data("multiclass", n=100, seed=1)
     whole = learn(estimator("multiclass", gamma=0.2, **params), X, y, [50])
     half = estimator("multiclass", gamma=0.2, **params)
@@ -64,7 +64,7 @@ def test_result_does_not_depend_on_the_size_of_calls(params):
 @pytest.mark.parametrize("d", [6, 700])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize("params", [{}, {"budget": 8, "budget_strategy": "projection"}])
-def test_sparse_is_dense(d, kernel, params):
+def test_sparse_rows_equal_dense_rows(d, kernel, params):
     X, y = data("multiclass", n=70, d=d, seed=3)
     X[np.random.default_rng(0).random(X.shape) < 0.8] = 0
     params = {**params, "gamma": 3 / d, "kernel": kernel, "C": 0.1}
@@ -104,7 +104,7 @@ def test_unsorted_and_repeated_indices():
 
 @pytest.mark.parametrize("task", ["multiclass", "regression"])
 @pytest.mark.parametrize("params", KINDS)
-def test_precomputed_and_callable_are_rbf(task, params):
+def test_precomputed_and_callable_kernels_equal_rbf(task, params):
     X, y = data(task, n=60, seed=5)
     params = {"max_iter": 3, "tol": None, "random_state": 0, "gamma": 0.2, **params}
     rbf = estimator(task, **params).fit(X, y)
@@ -120,7 +120,7 @@ def test_precomputed_and_callable_are_rbf(task, params):
     np.testing.assert_array_equal(scores(again, X), scores(function, X))
 
 
-def test_callable_streams():
+def test_callable_kernels_learn_streams():
     X, y = data("multiclass", n=60, seed=6)
     whole = learn(estimator("multiclass", kernel=user_kernel, budget=9), X, y, [])
     cut = estimator("multiclass", kernel=user_kernel, budget=9)
@@ -136,7 +136,7 @@ def test_callable_streams():
     )
 
 
-def test_float32_is_read_as_it_is():
+def test_float32_rows_are_not_converted():
     X, y = data("binary", seed=7)
     X = X.astype(np.float32)
     one = estimator("binary", gamma=0.2).partial_fit(X, y, classes=[0, 1])
@@ -144,7 +144,7 @@ def test_float32_is_read_as_it_is():
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
-def test_a_row_presented_again_adds_to_its_coefficient():
+def test_repeated_row_adds_to_its_coefficient():
     X, y = data("binary", n=30, seed=8)
     params = {"gamma": 0.1, "C": 0.05, "max_iter": 20, "tol": None, "shuffle": False}
     model = estimator("binary", **params).fit(X, y)
@@ -157,7 +157,7 @@ def test_a_row_presented_again_adds_to_its_coefficient():
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_several_passes_within_a_budget(strategy):
+def test_several_passes_keep_the_budget(strategy):
     X, y = data("multiclass", n=50, seed=9)
     params = {"budget": 10, "budget_strategy": strategy, "gamma": 0.2, "batch_size": 4}
     model = estimator("multiclass", max_iter=8, tol=None, random_state=0, **params).fit(X, y)
@@ -167,7 +167,7 @@ def test_several_passes_within_a_budget(strategy):
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-10)
 
 
-def test_copies_are_a_weight():
+def test_repeated_rows_equal_a_weight():
     X, y = data("binary", n=25, seed=10)
     once = estimator("binary", gamma=0.2, C=0.3)
     once.partial_fit(X, y, classes=[0, 1], sample_weight=np.full(25, 3.0))
@@ -179,7 +179,7 @@ def test_copies_are_a_weight():
     np.testing.assert_array_equal(weighted.decision_function(X), once.decision_function(X))
 
 
-def test_classes_that_appear():
+def test_new_classes_are_learned():
     X, y = data("multiclass", n=60, seed=11)
     order = np.argsort(y > 1, kind="stable")
     X, y = X[order], y[order]
@@ -206,7 +206,7 @@ def test_prediction_changes_nothing():
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
-def test_clone_and_fit_begin_again():
+def test_clone_and_fit_start_again():
     X, y = data("multiclass", seed=13)
     model = estimator("multiclass", gamma=0.2, random_state=3, max_iter=3, tol=None).fit(X, y)
     first = model.decision_function(X)
@@ -214,7 +214,7 @@ def test_clone_and_fit_begin_again():
     np.testing.assert_array_equal(clone(model).fit(X, y).decision_function(X), first)
 
 
-def test_interrupted_learning_leaves_a_whole_model():
+def test_interrupted_learning_leaves_a_consistent_model():
     X = np.random.default_rng(0).normal(size=(4000, 200))
     y = np.random.default_rng(1).integers(0, 2, 4000)
     model = estimator("binary", gamma=0.01).partial_fit(X[:50], y[:50], classes=[0, 1])
@@ -230,7 +230,7 @@ def test_interrupted_learning_leaves_a_whole_model():
     model.partial_fit(X[:10], y[:10])
 
 
-def test_threads_learn_side_by_side():
+def test_threads_learn_concurrently():
     X, y = data("multiclass", n=300, seed=14)
     alone = learn(estimator("multiclass", gamma=0.2), X, y, [])
     models = [estimator("multiclass", gamma=0.2) for _ in range(3)]

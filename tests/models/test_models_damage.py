@@ -35,13 +35,13 @@ def check_rejected(data, tmp_path, match=None):
     assert str(path) in str(caught.value)
 
 
-def test_no_truncation_loads(good, tmp_path):
+def test_truncated_files_are_rejected(good, tmp_path):
     rng = np.random.default_rng(0)
     for end in {0, 1, 7, 8, 9, len(good) - 1, *rng.integers(0, len(good), 1000).tolist()}:
         check_rejected(good[:end], tmp_path)
 
 
-def test_no_flipped_bit_loads(good, tmp_path):
+def test_flipped_bits_are_rejected(good, tmp_path):
     rng = np.random.default_rng(1)
     for place, bit in zip(
         [*range(16), *rng.integers(0, len(good), 1000)], rng.integers(0, 8, 1016), strict=True
@@ -199,7 +199,7 @@ while True:
 """
 
 
-def test_killed_while_saving_leaves_a_whole_file(tmp_path):
+def test_killed_process_leaves_a_complete_file(tmp_path):
     path, rng = tmp_path / "m", np.random.default_rng(0)
     for _ in range(6):
         child = subprocess.Popen(

@@ -33,7 +33,7 @@ def test_there_is_a_golden_file_for_each_kind_of_model():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_golden_file_predicts_as_recorded_and_goes_on_learning(name):
+def test_golden_file_predicts_as_recorded_and_continues(name):
     X, y = data(name)
     model = aggro.load(GOLDEN / f"{name}.aggro")
     assert predictions(model, X) == close_to(name)

@@ -67,7 +67,7 @@ def test_bounded_streams_continue_exactly(overflow, tmp_path):
         lambda r: r.attributes["_learner"].model.grow(9),
     ],
 )
-def test_hostile_files(change, tmp_path):
+def test_forged_stream_files_are_rejected(change, tmp_path):
     model = StreamClassifier("SPA-I", max_features=6, overflow="hash")
     for x, label, _ in examples():
         model.learn_one(x, label)
@@ -90,7 +90,7 @@ def test_hostile_files(change, tmp_path):
         lambda r: r.params.update(metric="diagonal"),
     ],
 )
-def test_hostile_files_of_selections(change, tmp_path):
+def test_forged_stream_selections_are_rejected(change, tmp_path):
     model = StreamClassifier()
     for x, label, _ in examples():
         model.learn_one(x, label)

@@ -54,7 +54,7 @@ def test_arrays_are_restored(value):
 
 
 @pytest.mark.parametrize("number", [np.float64(2.5), np.int8(3), np.bool_(True), np.float32(0.5)])
-def test_numbers_of_numpy_become_those_of_python(number):
+def test_numpy_numbers_become_python_numbers(number):
     found = encode(number, "x", {})
     assert found == number.item() and type(found) is type(number.item())
 
@@ -70,7 +70,7 @@ def test_unsupported_values_are_rejected(value):
         encode(value, "where", {})
 
 
-def test_a_generator_of_random_numbers_gets_a_hint():
+def test_random_generator_is_rejected_with_a_hint():
     with pytest.raises(ModelFileError, match="Give an integer as random_state"):
         encode(np.random.RandomState(0), "random_state", {})
     with pytest.raises(ModelFileError) as caught:
@@ -78,7 +78,7 @@ def test_a_generator_of_random_numbers_gets_a_hint():
     assert "integer" not in str(caught.value)
 
 
-def test_arrays_are_named_by_their_place():
+def test_arrays_are_named_by_their_position():
     arrays = {}
     encode([np.zeros(2), {"a": (1, np.ones(1))}], "x", arrays)
     assert {name: len(array) for name, array in arrays.items()} == {"x.0": 2, "x.1.0.1": 1}

@@ -22,7 +22,7 @@ MODELS = {
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("rows", [1, 60])
-def test_same_bytes_after_reading(tmp_path, kind, rows):
+def test_file_written_after_loading_has_the_same_bytes(tmp_path, kind, rows):
     model = MODELS[kind]()
     rows_of = TEXTS if "text" in kind else X
     targets = X[:, 0] if isinstance(model, REGRESSORS) else y

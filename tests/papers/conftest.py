@@ -26,7 +26,7 @@ def run(cell):
         model.learn_one(row, label)
     return {"error": np.float64(wrong / len(y)), "last": X[-1]}
 """
-FACE = """
+INIT = """
 from studies.papers.claims import Claim, met
 from studies.papers.experiment import Figure, Provenance
 from studies.papers.style import canvas
@@ -71,7 +71,7 @@ Table 2\tsmall\tPA\ttime\t1.50\t\t-
 
 
 class Toy:
-    """Writes the package and imports it anew after each change."""
+    """Writes the package and imports it again after each change."""
 
     def __init__(self, folder, name):
         self.folder, self.name = folder / name, name
@@ -82,8 +82,8 @@ class Toy:
     def write(self, *, fail=-1, die=-1, data=(), extra="", word="seen"):
         constants = f"FAIL, DIE = {fail}, {die}\n{extra}\n"
         (self.folder / "learning.py").write_text(constants + textwrap.dedent(LEARNING))
-        face = FACE.format(name=self.name, data=repr(tuple(data))).replace("seen", word)
-        (self.folder / "__init__.py").write_text(face)
+        init = INIT.format(name=self.name, data=repr(tuple(data))).replace("seen", word)
+        (self.folder / "__init__.py").write_text(init)
         return self
 
     @property

@@ -42,7 +42,7 @@ from studies.papers.claims import (
         (0, 0, 0, "cannot be tested"),
     ],
 )
-def test_one_definition(favour, against, open_, expected):
+def test_selection_rule_is_defined_once(favour, against, open_, expected):
     assert verdict(favour, against, open_) == expected
 
 
@@ -62,13 +62,13 @@ def test_every_verdict_can_be_reached(count, tested):
     assert reached == (expected | {"inconclusive"} if tested else expected)
 
 
-def test_a_claim_with_one_part_is_refused():
+def test_claim_with_one_part_is_rejected():
     with pytest.raises(ValueError, match="one part"):
         Claim("it is so", "here", met(True), "")
     assert evaluate_claims([Claim("who knows", "there", (), "")])[0].verdict == "cannot be tested"
 
 
-def test_holm_by_hand():
+def test_holm_correction_equals_the_formula():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
@@ -83,7 +83,7 @@ def test_all_tests_of_a_paper_are_corrected_together():
     assert evaluate_claims([alone, many])[0].open == 1
 
 
-def test_both_directions_count():
+def test_difference_is_tested_two_sided():
     (outcome,) = evaluate_claims(
         [Claim("so", "x", (Part(True, 0.0), Part(False, 0.0), Part(False, 0.9)), "")]
     )
@@ -91,7 +91,7 @@ def test_both_directions_count():
     assert outcome.counts == "1 / 1 / 1"
 
 
-def test_the_test_is_students_on_pairs():
+def test_difference_is_tested_a_paired_t_test():
     random = np.random.default_rng(3)
     ours, theirs = random.normal(size=12), random.normal(0.5, size=12)
     assert paired(ours, theirs) == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
@@ -100,7 +100,7 @@ def test_the_test_is_students_on_pairs():
     assert paired([1.0, 2.0], [2.0, 3.0]) == 0.0  # the same difference each time
 
 
-def test_folds_that_share_rows_are_less_sure():
+def test_overlapping_folds_widen_the_interval():
     ours = np.array([1.0, 1.2, 0.9, 1.1, 1.3])
     theirs = ours + np.array([0.1, 0.3, 0.2, 0.1, 0.4])
     difference, overlap = ours - theirs, 0.25

@@ -57,7 +57,7 @@ def test_frozen_means_stay(rows):
     assert all(np.array_equal(kept[side], learners.sums[side]) for side in (1, -1))
 
 
-def test_the_blogs_programs_are_aggros_rules():
+def test_programs_of_the_blog_equal_the_rules():
     classes = blog.run({"example": "classification", "seed": 1000})
     assert classes["weights_apart"] < 1e-12
     assert classes["accuracy"] == classes["accuracy_by_hand"]

@@ -19,11 +19,11 @@ def blobs(monkeypatch):
 CELL = {"set": "blobs", "method": "BPAI", "batch": 8, "reading": "plain", "trials": 2}
 
 
-def test_of_many_equal_settings_the_middle_one_is_taken(blobs):
+def test_middle_one_of_equal_settings_is_chosen(blobs):
     chosen = choose(CELL, READINGS["plain"])
-    prices = sorted({C for C, _ in chosen.tied})
-    assert len(prices) == 7
-    assert prices[3] == chosen.C
+    values = sorted({C for C, _ in chosen.tied})
+    assert len(values) == 7
+    assert values[3] == chosen.C
     assert (chosen.C, chosen.sigma) in chosen.tied
 
 

@@ -34,7 +34,7 @@ def written(toy, tmp_path):
     return report.write([(module, store)], False, tmp_path / "out").read_text()
 
 
-def test_the_report_says_all(written, tmp_path):
+def test_report_contains_all_results(written, tmp_path):
     lines = written.splitlines()
     total = next(line for line in lines if line.startswith("| **all**"))
     assert total == "| **all** | 2 | 0 | 1 | 1 | 0 | 0 | 1 |  |  |  |"
@@ -61,7 +61,7 @@ def test_summary_first_then_pages_then_tables(written):
     assert not re.search(r"\d+(\.\d+)? ?% (agree|or better)", written)
 
 
-def test_the_summary_follows_from_what_is_kept(written, toy, tmp_path):
+def test_summary_follows_from_saved_results(written, toy, tmp_path):
     module = toy.module
     name = module.__name__
     papers, facts = digest.read(tmp_path / "out" / "results.json", {name: module})
@@ -133,7 +133,7 @@ def test_a_complete_run_replaces_all(alone, capsys, tmp_path):
     assert (tmp_path / "docs" / "which-algorithm.md").read_text() == "8 cells"
 
 
-def test_an_error_in_claims_is_not_swallowed_when_all_is_finished(toy, tmp_path):
+def test_error_in_claims_is_raised_after_all_runs(toy, tmp_path):
     module = toy.module
     store = Store(module, tmp_path / "build")
     for cell in module.cells(True):
@@ -151,7 +151,7 @@ def test_a_module_with_a_section_writes_it_itself(toy, tmp_path):
     assert "## Mine\n\n8 cells" in text
 
 
-def test_unknown_names_are_refused(capsys):
+def test_unknown_names_are_rejected(capsys):
     with pytest.raises(SystemExit):
         command.main(["class_mean"])
     assert "class_means" in capsys.readouterr().err
@@ -163,7 +163,7 @@ PAPERS = [
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_every_printed_number_has_a_place(name):
+def test_every_printed_number_is_in_the_report(name):
     """Each parses, stands once, and is answered, also when nothing was run."""
     module = importlib.import_module(f"studies.papers.{name}")
     published = read_published(ROOT / "studies" / "papers" / name / "published.tsv")
@@ -177,7 +177,7 @@ def test_every_printed_number_has_a_place(name):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_every_cell_is_plain_and_stands_once(name):
+def test_every_cell_is_plain_and_unique(name):
     module = importlib.import_module(f"studies.papers.{name}")
     for quick in (True, False):
         texts = [json.dumps(cell, sort_keys=True) for cell in module.cells(quick)]
@@ -198,7 +198,7 @@ def committed():
     return digest.read(ROOT / "studies" / "papers" / "results.json", modules)
 
 
-def test_the_committed_summary_follows_from_the_kept_results(committed):
+def test_committed_summary_follows_from_saved_results(committed):
     papers, _ = committed
     assert (ROOT / "studies" / "papers" / "REPORT.md").read_text().startswith(summary(papers))
 
@@ -208,7 +208,7 @@ def words(text):
     return sum(bool(re.search(r"[^\W\d_]", word)) for word in text.replace("<br>", " ").split())
 
 
-def test_the_committed_report_can_be_read_in_one_sitting(committed):
+def test_committed_report_has_a_bounded_length(committed):
     papers, _ = committed
     report = (ROOT / "studies" / "papers" / "REPORT.md").read_text()
     assert words(summary(papers)) < 1000
@@ -216,19 +216,19 @@ def test_the_committed_report_can_be_read_in_one_sitting(committed):
     assert words(report) < 6000
 
 
-def test_every_picture_of_the_report_is_there_and_no_other():
+def test_report_has_exactly_the_expected_pictures():
     report = (ROOT / "studies" / "papers" / "REPORT.md").read_text()
     shown = re.findall(r"\]\(images/([^)]+)\)", report)
     kept = [path.name for path in (ROOT / "studies" / "papers" / "images").iterdir()]
     assert sorted(shown) == sorted(kept)
 
 
-def test_the_page_of_advice_follows_from_the_kept_results(committed):
+def test_page_of_advice_follows_from_saved_results(committed):
     _, facts = committed
     assert (ROOT / "docs" / "which-algorithm.md").read_text() == which.page(facts)
 
 
-def test_no_measured_number_is_typed_by_hand():
+def test_measured_numbers_are_generated():
     """The words of the page hold settings alone; what was measured comes from the results."""
     words = re.sub(r"\{\w+\}|`[^`]*`|\]\([^)]*\)", "", which.TEMPLATE.read_text())
     settings = {"C near 1", "C from 0.1 to 1", "r = 1", "of 8"}
@@ -238,7 +238,7 @@ def test_no_measured_number_is_typed_by_hand():
     assert re.findall(r"\d+", words.replace("News20", "")) == []
 
 
-def test_every_printed_number_is_kept(committed):
+def test_every_printed_number_is_saved(committed):
     papers, _ = committed
     for paper in papers:
         assert [n.entry for n in paper.numbers] == digest.published(paper.module)
@@ -247,7 +247,7 @@ def test_every_printed_number_is_kept(committed):
 
 
 def turned(claim, favour, against):
-    """Return a claim of which so many parts are for it and against it, and the others open."""
+    """Return a claim with these numbers of supporting and contradicting parts."""
     sides = [True] * favour + [False] * (len(claim.parts) - favour)
     sure = favour + against
     parts = [

@@ -1,4 +1,4 @@
-"""The runner: what is finished is kept, what changed is run again, what fails is reported."""
+"""The runner keeps finished results, repeats changed ones and reports failures."""
 
 import io
 import json
@@ -19,7 +19,7 @@ def go(toy, tmp_path, jobs=1, missing=()):
         return runner.run(tasks, jobs, progress), pair
 
 
-def test_a_second_run_reuses_all_and_gives_the_same(toy, tmp_path):
+def test_second_run_reuses_all_results(toy, tmp_path):
     first, (module, store) = go(toy, tmp_path, jobs=2)
     assert (first.finished, first.failures) == (8, ())
     before = [outcome for _, outcome in store.results(module.cells(False)).pairs]
@@ -29,13 +29,13 @@ def test_a_second_run_reuses_all_and_gives_the_same(toy, tmp_path):
     assert len(before[0]["last"]) == 3
 
 
-def test_changed_code_runs_again_but_changed_texts_do_not(toy, tmp_path):
+def test_changed_code_is_run_again_but_changed_text_is_not(toy, tmp_path):
     go(toy, tmp_path)
     assert go(toy.write(word="other words"), tmp_path)[0].finished == 0
     assert go(toy.write(extra="LIMIT = 3"), tmp_path)[0].finished == 8
 
 
-def test_a_removed_or_broken_file_runs_again_alone(toy, tmp_path):
+def test_missing_or_damaged_result_is_run_again_alone(toy, tmp_path):
     _, (module, store) = go(toy, tmp_path)
     cells = module.cells(False)
     store.path(cells[0]).unlink()
@@ -43,7 +43,7 @@ def test_a_removed_or_broken_file_runs_again_alone(toy, tmp_path):
     assert go(toy, tmp_path)[0].finished == 2
 
 
-def test_a_failing_cell_is_reported_and_the_others_go_on(toy, tmp_path):
+def test_failing_cell_is_reported_and_the_others_continue(toy, tmp_path):
     outcome, (module, store) = go(toy.write(fail=2), tmp_path)
     assert outcome.finished == 6
     assert len(outcome.failures) == 2
@@ -52,13 +52,13 @@ def test_a_failing_cell_is_reported_and_the_others_go_on(toy, tmp_path):
     assert len(store.results(module.cells(False))) == 6
 
 
-def test_a_dying_process_takes_only_its_own_cell(toy, tmp_path):
+def test_killed_process_loses_only_its_cell(toy, tmp_path):
     outcome, _ = go(toy.write(die=1), tmp_path)
     assert outcome.finished == 6
     assert {failure.task.cell["seed"] for failure in outcome.failures} == {1}
 
 
-def test_cells_without_data_are_left_out_and_said(toy, tmp_path, monkeypatch):
+def test_cells_without_data_are_skipped_and_reported(toy, tmp_path, monkeypatch):
     monkeypatch.setenv("AGGRO_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     missing = runner.missing_data(["20news"])
@@ -80,7 +80,7 @@ def test_long_cells_come_first_and_unknown_ones_before_them(toy, tmp_path):
     assert [task.cell for task in tasks[:3]] == [cells[0], cells[2], cells[7]]
 
 
-def test_an_outcome_is_written_whole_or_not_at_all(toy, tmp_path):
+def test_results_are_written_atomically(toy, tmp_path):
     store = Store(toy.module, tmp_path / "build")
     cell = {"gap": 0.5, "seed": 0}
     store.keep(cell, '{"error": 0.25}', 1.23456)

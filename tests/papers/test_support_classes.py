@@ -13,13 +13,13 @@ from studies.papers.support_classes.figures import figures
 from studies.papers.support_classes.stems import stem
 
 
-def test_stems_are_porters():
+def test_stems_equal_porter_stemming():
     pytest.importorskip("snowballstemmer")
     words = {"running": "run", "relational": "relat", "ponies": "poni", "generously": "gener"}
     assert {word: stem(word) for word in words} == words
 
 
-def test_words_are_letters_and_digits_of_some_headers():
+def test_words_are_alphanumeric_and_from_selected_headers():
     pytest.importorskip("snowballstemmer")
     head = "From: ann@x1.org\nOrganization: none\nSubject: The cars"
     message = f"{head}\n\nA V8, 300 horses; e-mail"
@@ -63,7 +63,7 @@ def drawn(monkeypatch):
     return panels
 
 
-def test_line_figures_have_at_most_six_curves_that_can_be_told_apart(drawn, tmp_path):
+def test_line_figures_have_at_most_six_distinct_curves(drawn, tmp_path):
     random, rows = np.random.default_rng(0), [200, 400, 600]
     pairs = []
     for seed in range(3):

@@ -17,11 +17,11 @@ from studies.papers.ties import best, middle, tied
         ([0.1 + 0.2, 0.3, 1.0], 1),  # rounding is no difference
     ],
 )
-def test_one_axis(errors, place):
+def test_tie_on_one_axis_is_broken_at_the_middle(errors, place):
     assert best(errors) == (place,)
 
 
-def test_two_axes():
+def test_tie_on_two_axes_is_broken_at_the_middle():
     errors = np.full((7, 6), 0.5)
     errors[:5, 2] = 0.1
     assert tied(errors) == [(i, 2) for i in range(5)]
@@ -30,7 +30,7 @@ def test_two_axes():
     assert middle(tied(errors)) == (2, 2)
 
 
-def test_the_place_is_always_one_of_the_tied():
+def test_chosen_setting_is_one_of_the_tied():
     random = np.random.default_rng(1)
     for _ in range(50):
         errors = random.integers(0, 3, (5, 4))

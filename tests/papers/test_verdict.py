@@ -42,14 +42,14 @@ def test_verdict(entry, values, mark):
     assert judge(entry, None if values is None else np.array(values)).mark == mark
 
 
-def test_ten_wide_folds_are_no_agreement():
+def test_ten_wide_folds_are_inconclusive():
     """The mean of ten folds is judged by its own error, not by the spread of single folds."""
     folds = 10.4 + 1.9 * np.array([-1, 1] * 5)
     assert abs(folds.mean() - 14.0) < 2 * deviation(folds)
     assert judge(printed(14.0), folds).mark == "better"
 
 
-def test_the_doubt_of_the_printed_number_counts():
+def test_uncertainty_of_the_printed_number_counts():
     entry, values = printed(20.0), np.array([21.9, 22.1])
     assert judge(entry, values).mark == "worse"
     assert judge(entry, values, printed_error=1.5).mark == "inconclusive"
@@ -67,7 +67,7 @@ def test_other_data_get_no_verdict():
     assert judge(printed(20.0), None, other_data=True).mark == "not comparable"
 
 
-def test_tolerance():
+def test_tolerance_follows_the_printed_digits():
     assert tolerance(printed(20.0, 3.0)) == 3.0
     assert tolerance(printed(20.0)) == 1.0
     assert tolerance(printed(2.0)) == 0.5
@@ -81,7 +81,7 @@ def test_standard_errors_are_those_of_a_sample():
     assert standard_error([1.0, 3.0]) == pytest.approx(1)
 
 
-def test_a_tally_adds_up_and_keeps_the_bare_count():
+def test_summary_counts_are_consistent():
     wide = np.array([10.0, 30.0])
     judged = [
         judge(printed(20.0), np.array([20.1, 20.2])),

@@ -310,7 +310,7 @@ def test_every_scenario_is_drawn():
 # -- tolerances ------------------------------------------------------------------------------
 
 
-def test_infinite_scores_must_agree():
+def test_infinite_scores_must_be_equal():
     case = simple_case()
     large = np.array([1.0, np.inf, np.nan])
     close("scores", np.array([1.0, np.nan, -np.inf]), large, case)

@@ -43,7 +43,7 @@ def test_slacks_are_three_numbers():
         slack("log", 1.0)
 
 
-def test_an_absent_example_moves_nothing():
+def test_zero_row_moves_nothing():
     penalty = slack("hard", 1.0)
     assert step_size(1.0, TINY / 2, penalty) == 0 and step_size(1.0, TINY, penalty) == 1 / TINY
     assert not support_classes(np.ones(3), TINY / 2, penalty).any()
@@ -82,7 +82,7 @@ def test_arow_step_follows_the_formula():
 # -- batches ---------------------------------------------------------------------------------
 
 
-def test_rows_without_weight_take_no_place():
+def test_rows_of_weight_zero_are_not_in_batches():
     weights = np.array([0, 1, 0, 2, 1, 0, 1.0])
     assert [some.tolist() for some in batches(weights, 2)] == [[1, 3], [4, 6]]
     assert [some.tolist() for some in batches(weights, 3)] == [[1, 3, 4], [6]]
@@ -101,7 +101,7 @@ def test_contradictory_examples_are_learned_one_by_one():
     assert_close(T, [[0.5, -0.5], [-1.0, 1.0]])
 
 
-def test_contradictory_examples_find_their_best_wrong_class_in_turn():
+def test_contradictory_examples_use_the_best_wrong_class_after_earlier_steps():
     """Steps of a batch that cannot be met change the best wrong class of the examples after."""
     rng = np.random.default_rng(0)
     X, y, hard = rng.normal(size=(12, 2)), rng.integers(0, 4, 12), [slack("hard", 1.0)] * 12
@@ -132,7 +132,7 @@ def test_batch_dual_respects_box_and_epsilon():
 # -- geometry --------------------------------------------------------------------------------
 
 
-def test_metrics_grow():
+def test_precision_grows_with_updates():
     x = np.array([2.0, 0.0])
     full, diagonal, plain = (Metric(kind, 2) for kind in ("full", "diagonal", "euclidean"))
     for metric in (full, diagonal, plain):
@@ -235,7 +235,7 @@ def test_losses_and_mistakes_follow_the_task():
     assert top.needs_step(several, np.array([0.0, 2.0])).tolist() == [True, True]
 
 
-def test_impossible_tasks_are_rejected():
+def test_invalid_tasks_are_rejected():
     with pytest.raises(ValueError, match="is not one of"):
         Task("ranking", "hinge")
     with pytest.raises(ValueError, match="unknown loss"):
@@ -257,7 +257,7 @@ def test_impossible_tasks_are_rejected():
      {"task": "multiclass", "n_outputs": 3, "rule": "perceptron"}, {"scale": "robust"}],
     ids=str,
 )  # fmt: skip
-def test_impossible_settings_are_rejected(wrong):
+def test_invalid_settings_are_rejected(wrong):
     with pytest.raises(ValueError):
         ReferenceLearner(**{"task": "binary", "n_features": 2, **wrong})
 
@@ -303,7 +303,7 @@ def test_kernels_follow_their_definition():
         kernel_matrix(X, Z, "tree")
 
 
-def test_strategies_choose_the_absorbing_vectors():
+def test_strategies_choose_the_receiving_vectors():
     X = np.array([[0.0], [0.1], [5.0], [5.2]])
     K = kernel_matrix(X, X, "rbf")
     assert absorbers(K, 0, 1, "simple") == [3]

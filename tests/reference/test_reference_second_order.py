@@ -53,7 +53,7 @@ def test_cw_stdev_is_tight_and_stationary(M, V, phi):
 
 @quick
 @given(margin, variance, phi_, positive)
-def test_scw_conditions(M, V, phi, C):
+def test_scw_satisfies_its_optimality_conditions(M, V, phi, C):
     for rule in (scw_i, scw_ii):
         alpha, kappa = rule(M, V, phi, C)
         M2, V2 = after(M, V, alpha, kappa)

@@ -21,7 +21,7 @@ def test_slack_is_three_numbers():
 
 
 @pytest.mark.parametrize("loss", ["hard", "hinge", "squared_hinge"])
-def test_state_after_a_step(loss):
+def test_state_after_a_step_follows_the_formulas(loss):
     """Margin 1 (hard), loss l - C q (hinge at its cap), loss tau/2C (squared)."""
     learner = ReferenceLearner("binary", 2, loss=loss, C=0.05)
     x = np.array([1.0, 2.0])
@@ -46,7 +46,7 @@ def test_support_classes_conserve_and_cap():
     assert not np.any(support_classes(np.array([2.0, 1.0]), 0.0, slack("hinge", 1.0)))
 
 
-def test_weight_zero_is_absence():
+def test_weight_zero_equals_an_absent_row():
     rng = np.random.default_rng(1)
     X, y, omega = rng.normal(size=(40, 3)), rng.integers(0, 3, 40), rng.choice([0.0, 1.0, 2.0], 40)
     for batch_size in (1, 4):
@@ -114,7 +114,7 @@ def test_an_absent_row_moves_only_what_can_move():
     ("task", "outputs", "multiclass"),
     [("binary", 1, "top"), ("multiclass", 3, "top"), ("multiclass", 3, "support")],
 )
-def test_contradictory_hard_batch_is_taken_one_by_one(task, outputs, multiclass):
+def test_contradictory_hard_batch_is_learned_one_by_one(task, outputs, multiclass):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(5, 2))
     X[4] = X[0]
@@ -129,7 +129,7 @@ def test_contradictory_hard_batch_is_taken_one_by_one(task, outputs, multiclass)
     assert np.linalg.norm(batch.W) < 10  # the dual of a contradiction grows without end
 
 
-def test_contradictory_hard_tubes_are_taken_one_by_one():
+def test_contradictory_hard_tubes_are_learned_one_by_one():
     rng = np.random.default_rng(5)
     for _ in range(40):
         X, y = rng.normal(size=(6, 3)), rng.normal(size=6)

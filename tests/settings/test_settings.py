@@ -49,7 +49,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_loss_has_its_three_numbers(loss):
+def test_each_loss_has_three_numbers(loss):
     assert LOSSES[loss](settings(loss=loss, C=0.25, r=4.0, eta=0.8)) == NUMBERS[loss]
 
 
@@ -223,7 +223,7 @@ def test_reservoir_size_cannot_change():
         check_same_layout(old, replace(old, reservoir_size=4))
 
 
-def test_independent_margins_cannot_become_joint_ones():
+def test_independent_outputs_cannot_become_multiclass():
     for task, stays in (("multiclass", True), ("binary", False)):
         old = settings(task=task, multiclass="ovr")
         new = replace(old, multiclass="top")

@@ -276,7 +276,7 @@ def test_invalid_axes_of_a_regression_are_rejected(wrong, message, monkeypatch):
         aggro.sweep(X, X[:, 0] + 0.25, **wrong)
 
 
-def test_select_can_copy_a_model_twice():
+def test_selection_can_copy_a_model_twice():
     X, y = problem(2)
     settings = [Settings(task="binary", C=c, class_mean=0.1) for c in (0.1, 1.0)]
     learner = Learner(settings, X.shape[1], 2)

@@ -44,7 +44,7 @@ def test_the_page_names_the_files_that_change(idea, named, most):
     assert len(changed) <= most
 
 
-def test_all_is_added_where_the_page_says_and_a_loss_needs_no_compiler(tmp_path):
+def test_additions_of_the_page_apply_and_a_loss_needs_no_compiler(tmp_path):
     adding.add_all(tmp_path)
     for module in Path(_cpu.__file__).parent.glob("_c*.so"):
         shutil.copy(module, tmp_path / "src" / "aggro")

@@ -68,12 +68,12 @@ def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array
             free[np.argmax(violation)] = True
         direction, longest = _ascent(Q, gradient, free, ACCURACY * size)
         bound = np.where(direction > 0, upper, lower)
-        room = np.full_like(t, np.inf)
-        np.divide(bound - t, direction, out=room, where=direction != 0)
-        length = room.min(initial=longest)
+        allowed = np.full_like(t, np.inf)
+        np.divide(bound - t, direction, out=allowed, where=direction != 0)
+        length = allowed.min(initial=longest)
         if length == np.inf:
             return None
-        hit = room <= length
+        hit = allowed <= length
         t, free = np.where(hit, bound, t + length * direction), free & ~hit
     raise ArithmeticError("the dual of the batch did not converge")
 
