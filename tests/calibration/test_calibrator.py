@@ -1,4 +1,4 @@
-"""The map from margins to probabilities, and which margins it is fitted to."""
+"""The map from margins to probabilities, and the margins it is fitted to."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_softmax_equals_the_formula():
     assert softmax(np.array([[0.0]])).tolist() == [[0.5, 0.5]]
 
 
-# -- which margins -------------------------------------------------------------------------------
+# -- selected margins ----------------------------------------------------------------------------
 
 
 def random_labels(rows, seed=0, classes=2):
@@ -192,7 +192,7 @@ def test_early_and_old_margins_are_excluded(monkeypatch):
         first = max(end // 4, end - RING)
         np.testing.assert_array_equal(used[-1][0][:, 0], np.arange(first, end))
         np.testing.assert_array_equal(used[-1][1], random_labels(count)[first:end])
-    late = Calibrator.empty(2, seen=10**6)  # recording began late in a life: all count
+    late = Calibrator.empty(2, seen=10**6)  # recording began late: all margins are used
     s = np.arange(64.0)[:, None]
     updated(late, random_labels(64), np.ones(64), s, s).probabilities(s[:1], np.zeros(1))
     assert len(used[-1][0]) == 64
@@ -307,13 +307,13 @@ def test_the_mean_is_that_of_the_last_samples(width):
     np.testing.assert_array_equal(later.mean, typical.mean)  # until the next 1024
     assert later.met == 1100
     at_once = ReferenceRow.of(np.zeros(width)).after(X, np.arange(1100), 1)
-    np.testing.assert_equal(vars(at_once), vars(later))  # whatever the calls
+    np.testing.assert_equal(vars(at_once), vars(later))  # for any chunks
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("late", [1, 2, 17])
 def test_latest_margins_are_fitted_later(late, classes):
-    """A map that leaves out the last ones is the map that was fitted before they came."""
+    """The map without the last margins equals the one fitted before them."""
     s, c, y, w = margins(300 + late, classes)
     before = updated(Calibrator.empty(classes), y[:-late], w[:-late], s[:-late], c[:-late])
     after = updated(before, y[-late:], w[-late:], s[-late:], c[-late:])

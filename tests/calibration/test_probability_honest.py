@@ -1,4 +1,4 @@
-"""Probabilities are honest: close to the truth where it is known, and noise stays noise."""
+"""Probabilities are calibrated: close to known ones, and uninformative for noise."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_probabilities_are_close_to_known_ones(classes, params):
     P = model.predict_proba(X[4000:])
     assert_close(P.sum(axis=1), 1.0)
     assert log_loss(P, y[4000:]) < log_loss(truth[4000:], y[4000:]) * 1.08
-    for low in np.arange(0.0, 1.0, 0.2):  # what is said happens as often as it is said
+    for low in np.arange(0.0, 1.0, 0.2):  # frequencies agree with predicted probabilities
         said = (P[:, 1] >= low) & (P[:, 1] < low + 0.2)
         happened = (y[4000:][said] == 1).mean()
         assert abs(P[said, 1].mean() - happened) < 0.05 + 1.5 / np.sqrt(said.sum())
@@ -51,7 +51,7 @@ def test_overfitted_noise_has_uninformative_probabilities(model):
     for rows in (X, fresh):
         assert log_loss(model.predict_proba(rows), random.integers(2, size=len(rows))) < 0.75
     if model.max_iter > 1:
-        assert model.score(X, y) > 0.95  # it did learn them by heart
+        assert model.score(X, y) > 0.95  # the model has fitted the noise
         assert np.abs(model.predict_proba(X)[:, 1] - 0.5).mean() < 0.2
 
 

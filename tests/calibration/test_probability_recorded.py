@@ -1,4 +1,4 @@
-"""The margins behind probabilities: which rows are recorded, late classes, copies, files."""
+"""Recorded margins: selection of rows, late classes, copies, files."""
 
 import copy
 import pickle
@@ -25,11 +25,11 @@ from aggro.training_batch import TrainingBatch
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-# -- which rows --------------------------------------------------------------------------------
+# -- recorded rows -------------------------------------------------------------------------------
 
 
 def typical_of(model):
-    """Return the reference row that a classifier has recorded."""
+    """Return the reference row of a classifier."""
     return model._fitted.record.typical
 
 
@@ -39,7 +39,7 @@ def test_rows_of_weight_zero_are_not_recorded():
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y, sample_weight=weights)
     assert (
         len(model._fitted.record.calibrator.weights) == 199
-    )  # the first example met an empty model
+    )  # the first example is scored by an empty model
     assert (model._fitted.record.calibrator.weights == 1).all()
 
 
@@ -53,7 +53,10 @@ def test_pieces_cover_all_rows_in_complete_batches(batch, met):
         cuts = record._pieces(count, 0, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
         assert all(cut.start % batch == 0 for cut in cuts)
-        for unrecorded in (count // 2, count - 1):  # what comes before the first recorded is one
+        for unrecorded in (
+            count // 2,
+            count - 1,
+        ):  # these rows are one piece
             early = [cut.stop for cut in cuts if cut.stop <= unrecorded]
             late = cuts[len(early) :]
             early = [slice(0, early[-1])] if early else []
@@ -84,7 +87,7 @@ def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():
     assert_close(typical_of(model).mean, mean[largest])
 
 
-# -- classes, copies, bad rows -----------------------------------------------------------------
+# -- classes, copies, invalid rows ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, KernelPassiveAggressiveClassifier])

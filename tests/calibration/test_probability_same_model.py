@@ -1,4 +1,4 @@
-"""probability=True: the same model is learned, and scikit-learn's checks hold."""
+"""probability=True does not change the model, and passes scikit-learn's checks."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_predict_proba_exists_only_with_probability():
 def reasons(estimator):
     order = "an online learner depends on the order of its rows"
     border = "predict follows the margins; close to the border another class may be more probable"
-    kernel = isinstance(estimator, KernelPassiveAggressiveClassifier)  # far from the border here
+    kernel = isinstance(estimator, KernelPassiveAggressiveClassifier)  # far from the boundary here
     return ({} if kernel else {"check_classifiers_train": border}) | {
         "check_sample_weight_equivalence_on_dense_data": order,
         "check_sample_weight_equivalence_on_sparse_data": order,

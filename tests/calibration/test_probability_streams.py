@@ -1,4 +1,6 @@
-"""Margins are taken at the step itself: calls, questions and rows without weight change nothing."""
+"""Margins of streams are recorded before each step: chunks, predictions and absent rows have no
+effect.
+"""
 
 import copy
 import threading
@@ -184,7 +186,7 @@ def test_a_rejected_example_leaves_no_margins(x, y, w):
     assert model.classes_ == copied.classes_
     assert model._record.met == copied._record.met == 40
     for each in (model, copied):
-        each.learn_one({"f0": 1.0}, "never", 0.0)  # no weight: it was never there
+        each.learn_one({"f0": 1.0}, "never", 0.0)  # weight zero
         each.learn_one({"f0": 1.0, "f1": 2.0}, 1)
         each._record.fit_map()
     assert_same_record(model._record.calibrator, copied._record.calibrator)
@@ -219,7 +221,7 @@ def test_threads_share_a_stream():
     np.testing.assert_array_equal(found.counts[0], np.bincount(y))
 
 
-# -- what is not known ----------------------------------------------------------------------------
+# -- edge cases ------------------------------------------------------------------------------
 
 
 def log_loss(P, y):
@@ -258,7 +260,7 @@ def test_probabilities_of_noise_are_as_good_as_a_constant(seed):
     constant = np.tile([1 - y[:1000].mean(), y[:1000].mean()], (500, 1))
     assert log_loss(P, y[1000:]) < log_loss(constant, y[1000:]) + 0.02
     margins = model.decision_function(X[1000:])
-    assert (np.diff(P[np.argsort(margins), 1]) >= 0).all()  # more margin, no less probability
+    assert (np.diff(P[np.argsort(margins), 1]) >= 0).all()  # probabilities increase with margins
 
 
 @pytest.mark.parametrize("size", [1e100, 6e144])

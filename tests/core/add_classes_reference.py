@@ -1,4 +1,4 @@
-"""New classes in NumPy: the reference of ``core/linear/add_classes.hpp``."""
+"""Adding classes in NumPy: the reference of ``core/linear/add_classes.hpp``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from aggro.learner import Array, Learner
 from aggro.selection.learners import copy_intercept_scale
 from aggro.settings import DIAGONAL, Settings
 
-LINEAR = ("column", "slot", "output")  # kinds of arrays that change as the outputs do
-BUT = ("update_counts", "bias_update_counts", "bias_prior", "bias_variance")  # which are no weights
+LINEAR = ("column", "slot", "output")  # kinds of arrays with values per output
+BUT = (
+    "update_counts",
+    "bias_update_counts",
+    "bias_prior",
+    "bias_variance",
+)  # no weights
 SUMS = ("class_sum_rest", "class_weight_seen", "class_sum_norm", "class_sum_cross", "class_total")
-COUNTED = ("mistakes", "updates", "loss")  # by each group
+COUNTED = ("mistakes", "updates", "loss")  # counters per group
 State = dict[str, Array]
 
 
@@ -24,9 +29,9 @@ def grow_classes(
 ) -> Learner:
     """Return a learner of ``classes`` classes that continues ``old``.
 
-    ``position[c]`` is the new index of the old class c. A learner of one class has learned it
-    against the class to come: the second one finds the model that knew both from the beginning,
-    to the last bit. Further classes enter with zero weights (see ``output_map``).
+    ``position[c]`` is the new index of the old class c. If one class is known, the result is, to
+    the last bit, the model that knew both from the beginning. Further classes start with zero
+    weights (see ``output_map``).
     """
     new = Learner(settings, old.features, classes, old.dtype)
     new.model.set_memory(old.model.memory)
@@ -45,7 +50,7 @@ def grow_classes(
         if kind == "column":
             source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
             target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
-        else:  # several classifiers side by side
+        else:  # several classifiers
             moved = before[name].reshape(-1, change.shape[1]) @ change.T
             after[name] = moved.ravel().astype(before[name].dtype)
     copy_intercept_scale(before, after)
@@ -62,7 +67,7 @@ def grow_classes(
 
 
 def _settled(state: State, first: bool) -> State:
-    """Return the state with the record that holds now that the known class has its place.
+    """Return the state with the record for the final position of the known class.
 
     A score of zero predicts the first class: ties were mistakes, unless that class was known.
     """
@@ -77,9 +82,9 @@ def _settled(state: State, first: bool) -> State:
 
 
 def _turned(old: Learner, state: State) -> State:
-    """Return the state with the sign of every output turned: rounding knows no sign.
+    """Return the state with the signs of all outputs flipped, which is exact.
 
-    The class sum is that of the positive class, which has no examples now.
+    The class sum belongs to the positive class, which has no examples yet.
     """
     sums = state["weights"].reshape(old.features, -1)[:, old.models : old.model.columns].copy()
     variances = state["weights"].reshape(old.features, -1)[:, old.model.columns :].copy()
@@ -102,7 +107,7 @@ def _turned(old: Learner, state: State) -> State:
 
 
 def _weights_of(learner: Learner) -> list[tuple[str, str]]:
-    """Return the names and kinds of the arrays that hold weights of the outputs."""
+    """Return the names and kinds of the arrays with weights of the outputs."""
     kinds = learner.model.layout()
     return [(n, kind) for n, kind in kinds.items() if kind in LINEAR and n not in BUT]
 
@@ -114,7 +119,7 @@ def _by_feature(learner: Learner, array: Array) -> Array:
 def _move_update_counts(
     before: State, after: State, old: Learner, new: Learner, source: Array
 ) -> None:
-    """Update counts of an output are those of all outputs that it becomes."""
+    """Copy the update counts of an output to all outputs that it becomes."""
     if "update_counts" in before:
         known = _by_feature(old, before["update_counts"])[:, : source.shape[1]] @ source.T
         _by_feature(new, after["update_counts"])[:, : source.shape[0]] = known
@@ -124,7 +129,7 @@ def _move_update_counts(
 def _move_variances(
     before: State, after: State, old: Learner, new: Learner, position: Array
 ) -> None:
-    """A shared metric is every class's; independent outputs bring their own."""
+    """Copy a shared metric to every class, and that of independent outputs to their class."""
     one_vs_rest = new.settings.multiclass == "ovr"
     source = np.full(new.outputs, -1 if one_vs_rest and old.classes > 1 else 0)
     if one_vs_rest:
@@ -152,7 +157,7 @@ def _move_matrices(before: State, after: State, old: Learner, source: Array) -> 
 
 
 def _move_sums(before: State, after: State, old: Learner, new: Learner, position: Array) -> None:
-    """Class sums and their norms, in the order of the new classes."""
+    """Copy class sums and their norms in the order of the new classes."""
     table = _sums(before, old)
     sums, counts = table[:, : old.outputs], before["class_weight_seen"]
     if old.classes == 2:
@@ -178,7 +183,7 @@ def _move_sums(before: State, after: State, old: Learner, new: Learner, position
 
 
 def _sums(state: State, learner: Learner) -> Array:
-    """Return the class sums and, where it is kept, their total, with all their digits."""
+    """Return the class sums and, if stored, their total, in full precision."""
     columns = _by_feature(learner, state["weights"])[:, learner.outputs * learner.models :]
     sums = columns[:, : learner.outputs + learner.model.keeps_total].astype(np.float64)
     if "class_sum_rest" in state:
@@ -189,10 +194,10 @@ def _sums(state: State, learner: Learner) -> Array:
 def _move_histories(
     before: State, after: State, old: Learner, new: Learner, position: Array
 ) -> None:
-    """All else goes on, by its kind; what a model's groups have counted moves to its first one."""
+    """Copy the other arrays by kind; the counters of a model move to its first group."""
     was, each = (len(state["updates"]) // old.models for state in (before, after))
     after["last_update"] = np.repeat(before["last_update"].reshape(-1, was).max(axis=1), each)
-    source = np.zeros(each, int)  # of the groups of a model; one class was learned against all
+    source = np.zeros(each, int)  # groups of a model
     if each > 1 and old.classes > 1:
         source[:] = -1
         source[position] = 0 if was == 1 else np.arange(was)

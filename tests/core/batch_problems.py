@@ -1,4 +1,4 @@
-"""Mini-batches of every kind, and the conditions their exact solution must meet."""
+"""Mini-batches of all kinds, and the optimality conditions of their solution."""
 
 from dataclasses import dataclass
 
@@ -55,7 +55,7 @@ class Batch:
         return 1 / (2 * self.C * self.weights) if soft else np.zeros(len(self.y))
 
     def directions(self):
-        """The direction of each example over the outputs, for one constraint each."""
+        """Return the direction of each example over the outputs, for one constraint each."""
         if self.task == "tube":
             return np.ones((len(self.y), 1))
         if self.task == "margin":
@@ -69,7 +69,7 @@ class Batch:
         return wrong if self.task == "predicted" else np.ones(len(self.y), dtype=bool)
 
     def dual(self):
-        """Q, linear term, width of the tube, lower and upper bounds of one number per example."""
+        """Return Q, linear term, width of the tube, lower and upper bounds, per example."""
         D = self.directions()
         Q = self.gram * (D @ D.T) + np.diag(self.ridges * (np.diag(self.gram) > 0))
         tube = self.task == "tube"
@@ -82,7 +82,7 @@ class Batch:
 
 
 def kkt_violation(batch, tau):
-    """The largest violation of the optimality conditions, relative to what cancels in it."""
+    """Return the largest violation of the optimality conditions, relative to cancelling terms."""
     if batch.task == "support":
         return support_violation(batch, tau)
     Q, linear, width, lower, upper = batch.dual()
@@ -100,7 +100,7 @@ def kkt_violation(batch, tau):
 
 
 def support_violation(batch, tau):
-    """All wrong classes at most at the slack, those that move exactly at it."""
+    """Return the violation of: losses of wrong classes at most the slack, equal if they move."""
     B, y = len(batch.y), batch.y
     rows = np.arange(B)
     after = batch.scores + batch.gram @ tau
@@ -124,7 +124,7 @@ def support_violation(batch, tau):
 
 
 def rows_of_shape(rng, shape, count):
-    """Plain rows, more rows than dimensions, copies, lengths from 1e-4 to 1e4, some zeros."""
+    """Return rows: independent, dependent, equal, of lengths from 1e-4 to 1e4, some zero."""
     features = max(1, count // 3) if shape == "flat" else count + 3
     X = rng.normal(size=(count, features))
     if shape == "copies":
@@ -139,7 +139,7 @@ def rows_of_shape(rng, shape, count):
 def random_batch(rng, task, loss, shape, count, classes=5):
     X = rows_of_shape(rng, shape, count)
     same = np.arange(count)
-    if shape == "copies":  # equal rows, equal targets: nothing contradicts
+    if shape == "copies":  # equal rows with equal targets are feasible
         same = np.unique(X, axis=0, return_inverse=True)[1].ravel()
     outputs = 1 if task in ("margin", "tube") else classes
     scores = X @ rng.normal(size=(X.shape[1], outputs)) + rng.normal()

@@ -69,7 +69,7 @@ def test_selection_keeps_its_state():
 )
 @pytest.mark.parametrize("classes", [2, 3])
 def test_groups_keep_their_state(axes, classes):
-    """One-vs-rest: each class has a queue and a reservoir of its own; a new one has none."""
+    """One-vs-rest: each class has a separate queue and reservoir, empty for new ones."""
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 30, 4)
     settings = [Settings(task=task, multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
@@ -98,14 +98,14 @@ def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multicla
     grew = old.add_classes(wide, np.array([0, 2]), 3).state()
     knew = train(Learner(wide, 4, 3, dtype), X.astype(dtype), 2 * y).state()
     names = ["class_weight_seen", "class_sum_norm"]
-    names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # read there alone
+    names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # used only there
     for name in names:
         assert_close(grew[name], knew[name], rtol=1e-5)
 
 
 @pytest.mark.parametrize("place", [0, 1, 3])
 def test_single_class_is_scored_against_all_others(place):
-    """Its margin to each of them stays, and support classes add up to zero."""
+    """Its margins to the others stay; weights of support classes sum to zero."""
     support, ovr = Settings(task="multiclass"), Settings(task="multiclass", multiclass="ovr")
     change = output_map(support, support, np.array([place]), 4)[:, 0]
     assert change.sum() == pytest.approx(0)

@@ -1,4 +1,4 @@
-"""Growing classes in the core is equal to the reference in NumPy, array by array."""
+"""Adding classes in the core equals the NumPy reference, array by array."""
 
 import add_classes_reference
 import numpy as np
@@ -13,7 +13,7 @@ MORE = [
     *({"intercept_scaling": "auto", "metric": "full"}, {"average": "auto"}),
     {"scale": "standard", "metric": "diagonal", "average": True},
 ]
-ROUNDED = ("class_sum_norm", "class_sum_cross", "class_total")  # sums in another order
+ROUNDED = ("class_sum_norm", "class_sum_cross", "class_total")  # summed in another order
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -1,4 +1,4 @@
-"""Learners side by side grow as each would alone: nothing of one is lost or lent to another."""
+"""Adding classes to several models equals adding them to each model alone."""
 
 import dataclasses
 import itertools
@@ -43,9 +43,7 @@ def candidates(settings, classes):
 @pytest.mark.parametrize("multiclass", ["support", "top", "ovr"])
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
-def test_adding_classes_to_several_models_equals_each_alone(
-    axes, multiclass, labels, classes, position
-):
+def test_adding_classes_to_several_models_equals_each(axes, multiclass, labels, classes, position):
     settings = Settings(task="binary", loss="hinge", multiclass=multiclass, **axes)
     X, y = problem(labels)
     before, after = candidates(settings, len(labels)), candidates(settings, classes)
@@ -84,7 +82,7 @@ def test_counters_are_kept(labels, classes, position):
     for which in range(len(C_VALUES)):
         then, now = learner.progress_of(which), grown.progress_of(which)
         assert (now.updates, now.loss) == (then.updates, then.loss)
-        tie = len(labels) == 1 and position[0] == 0  # the first row: no mistake of the first class
+        tie = len(labels) == 1 and position[0] == 0  # a correct tie
         assert now.mistakes == then.mistakes - tie
     np.testing.assert_array_equal(after["last_update"], before["last_update"])
     assert (before["last_update"] > 0).all()

@@ -1,4 +1,4 @@
-"""What a mini-batch must be equal to, and when it has no solution."""
+"""Identities of mini-batches, and infeasible ones."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_row_of_zeros_is_skipped():
 
 
 def test_only_wrong_predictions_take_part():
-    scores = np.array([[0.9, 0.5], [0.2, 0.4]])  # the first is right, with too small a margin
+    scores = np.array([[0.9, 0.5], [0.2, 0.4]])  # the first is correct with too small a margin
     batch = Batch("predicted", "hard", np.eye(2), scores, np.array([0, 0]), np.ones(2))
     tau = batch.solve()
     assert not tau[0].any() and tau[1, 0] == pytest.approx(0.6)
@@ -104,7 +104,7 @@ def test_least_squares_regression_is_ridge(loss):
 
 
 def feasible(batch):
-    """Whether some step meets every constraint: a linear programme over the span of the rows."""
+    """Return whether some step satisfies all constraints, by a linear programme."""
     from scipy.optimize import linprog
 
     lengths, vectors = np.linalg.eigh(batch.gram)

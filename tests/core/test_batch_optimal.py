@@ -1,4 +1,4 @@
-"""Every solution meets the optimality conditions of its problem, and agrees with other solvers."""
+"""Solutions satisfy the optimality conditions and agree with other solvers."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_support_classes_against_the_reference(loss):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_hard_support_classes_of_the_reference_are_optimal(shape):
-    """Also where steps in turn would take thousands of rounds: rows that are almost parallel."""
+    """Almost parallel rows would need thousands of rounds of coordinate steps."""
     rng = np.random.default_rng(6)
     for _ in range(8):
         batch = random_batch(rng, "support", "hard", shape, 8)
@@ -111,7 +111,7 @@ def test_passive_batch_changes_nothing():
 
 
 def test_losses_are_not_clipped():
-    """A content example holds the others back: its raw, negative loss counts."""
+    """The negative loss of a satisfied example counts in the joint solution."""
     gram = np.array([[1.0, -0.9], [-0.9, 1.0]])
     batch = Batch("margin", "hard", gram, np.array([[0.0], [1.2]]), np.array([1, 1]), np.ones(2))
     after = batch.scores + gram @ batch.solve()

@@ -15,7 +15,7 @@ def rows(features, seed):
     return X.astype(np.float32), y
 
 
-@pytest.mark.parametrize("size", [4, 16])  # in pairs, and on a board
+@pytest.mark.parametrize("size", [4, 16])  # pairwise products, and a board
 @pytest.mark.parametrize("features", [1, 2, 3])
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "full"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])

@@ -73,7 +73,7 @@ def test_hard_rule_on_separable_data_satisfies_its_bounds(task, outputs, multicl
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @pytest.mark.parametrize("flip", [0.0, 0.2])
 def test_soft_rules_satisfy_their_bounds(task, outputs, multiclass, factor, data, C, flip):
-    """Mistakes of kind I, squared losses of kind II; f = 1, or 2 for several classes.
+    """PA-I bounds mistakes, PA-II squared losses; f = 1, or 2 for several classes.
 
     M <= max(fR^2, 1/C)(|u|^2 + 2C sum l*) and sum l^2 <= (fR^2 + 1/2C)(|u|^2 + 2C sum l*^2).
     """
@@ -138,7 +138,7 @@ def test_regression_satisfies_its_bounds(C):
 
 
 def test_support_class_steps_have_the_required_length():
-    """Hard SPA: |W' - W|^2 >= l^2 / 2n, and no nearer to U than that."""
+    """Hard SPA: |W' - W|^2 >= l^2 / 2n, and the progress towards U is at least that."""
     X, y, U = classes(0.0)
     while hinge(U, X, y).max() > 0:
         U = 1.3 * U

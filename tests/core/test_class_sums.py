@@ -118,7 +118,7 @@ def test_shrinking_weight_scale_does_not_overflow_steps(classes, metric):
     """Hard steps along short rows are long, and are divided by a scale that pulls shrink."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2)) * 10.0 ** rng.uniform(-6, 0, size=(4000, 1))
-    y = rng.integers(0, classes, 4000)  # random labels: every row is a step
+    y = rng.integers(0, classes, 4000)  # random labels: every row causes a step
     axes = {"loss": "hard", "metric": metric, "class_mean": 0.1, "average": False}
     axes["fit_intercept"] = False
     rough, exact = (

@@ -10,7 +10,7 @@ from aggro.learner import rows_of
 
 V = np.array([[3.0, -1.0, 0.0, 2.0]])
 ONE = np.array([1])
-METRICS = ("euclidean", "diagonal", "adagrad", "full")  # that have hard margins
+METRICS = ("euclidean", "diagonal", "adagrad", "full")  # metrics with hard margins
 BINARY = {"task": "binary", "fit_intercept": False}
 
 

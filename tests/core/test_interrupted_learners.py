@@ -1,4 +1,4 @@
-"""Signals at any moment: every learner stands at one example, and a handler may predict."""
+"""Signals during learning: models are consistent, and a handler may predict."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ class Linear:
 
     def examples(self, learners):
         counts = {learner.examples for learner in learners}
-        assert len(counts) == 1  # all of them at the same one
+        assert len(counts) == 1  # all at the same example
         return counts.pop()
 
     def results(self, learners):
@@ -104,20 +104,20 @@ def test_an_interrupt_leaves_a_learner_at_one_example(name):
         expected = trained(kind, kind.examples(learner))
         assert kind.same(learner, expected)
         more = np.arange(50)
-        kind.train(learner, more)  # and it goes on from there
+        kind.train(learner, more)  # and it continues from there
         kind.train(expected, more)
         np.testing.assert_array_equal(kind.results(learner), kind.results(expected))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_handler_may_predict_and_copy(name):
-    """It finds the model at one example, and learning goes on."""
+    """The handler finds a consistent model, and learning continues."""
     kind, seen = LEARNERS[name], []
     learner = kind.make()
 
     def handler(*_):
         seen.append((kind.examples(learner), kind.results(learner)))
-        went_on = len(seen) >= 3 and seen[-1][0] > seen[0][0]  # a busy machine takes its time
+        went_on = len(seen) >= 3 and seen[-1][0] > seen[0][0]  # slow machines may have few samples
         if went_on or len(seen) == 300:
             raise Stop
 
@@ -139,7 +139,7 @@ def test_handler_that_learns_raises(name):
 
 
 def test_example_ids_are_unique_after_an_interrupt():
-    """What is learned after an interrupt is not taken for the examples learned before it."""
+    """Examples learned after an interrupt have new ids."""
     kind = Kernel()
     learner = kind.make()
     with pytest.raises(Stop), alarm(stop, 0.03):

@@ -17,7 +17,7 @@ SOFT = {"hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insens
 @pytest.mark.parametrize("multiclass", ["support", "top"])
 @given(v=variants(cases=["binary"], losses=range(3)))
 def test_two_classes_equal_binary_with_twice_C(multiclass, v):
-    """w_1 - w_0 of two classes is the binary w with 2C: whatever the other axes are."""
+    """w_1 - w_0 of two classes is the binary w with 2C, for all other axes."""
     s = replace(v.settings, average=v.settings.average is True)
     weights = v.rng.uniform(0.5, 2, len(v.y))
     classes = replace(s, task="multiclass", multiclass=multiclass)
@@ -61,7 +61,7 @@ def test_first_update_does_not_depend_on_the_queue(v):
 @given(variants())
 def test_batch_of_one_equals_online_learning(v):
     """A batch with one example gives the same step as the example alone."""
-    assume(v.settings.average != "reservoir")  # counts survived batches
+    assume(v.settings.average != "reservoir")  # its reservoir counts batches
     one_by_one = v.learner(batch_size=7)
     for x, y in zip(v.X, v.y, strict=True):
         train(one_by_one, x[None], np.array([y]))

@@ -1,4 +1,4 @@
-"""``learn_together`` trains several models in one call: as if alone, and all or none."""
+"""``learn_together`` trains several models in one call, independently and atomically."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from aggro import _core
 from aggro.learner import rows_of
 from aggro.settings import Settings
 
-# what one step changes: its own features, or all of them
+# models whose steps change only the features of the row, or all features
 NARROW = (
     {},
     {"C": 0.01, "average": True},

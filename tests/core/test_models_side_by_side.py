@@ -1,4 +1,4 @@
-"""Several settings in one walk over the rows: each model is the one it would be alone."""
+"""Several settings in one pass over the rows: each model equals one learned alone."""
 
 from dataclasses import replace
 

@@ -96,7 +96,7 @@ def test_invalid_recording_arguments_are_rejected_before_learning():
 
 
 def test_model_selection_records_the_margins_of_the_best_candidate():
-    """It is the one chosen at the last checkpoint, whatever the chunks of the stream."""
+    """The best candidate is chosen at checkpoints, independently of chunks."""
     X, y, order, typical = problem()
     y = np.where(y == 2, 0, y)
     settings = Settings(task="binary", C="auto", metric="auto")

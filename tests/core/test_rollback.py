@@ -41,7 +41,7 @@ def every_rule():
 
 
 def extreme(rng, shape, most):
-    """Numbers of all sizes, some zero; now and then one that is no number at all."""
+    """Return numbers of all sizes, some zero, and occasionally NaN or infinity."""
     values = rng.choice([-1, 1], shape) * 10.0 ** rng.uniform(-most, most, shape)
     values[rng.random(shape) < 0.3] = 0
     if rng.random() < 0.3:
@@ -50,7 +50,7 @@ def extreme(rng, shape, most):
 
 
 def problem(rng, settings, outputs, features, dtype):
-    """Some rows, most of them tame, with targets and weights."""
+    """Return rows, most of moderate size, with targets and weights."""
     rows = rng.integers(1, 5)
     most = (300 if dtype == np.float64 else 37) * rng.choice([0.01, 0.3, 0.6, 1])
     with np.errstate(over="ignore"):
@@ -92,7 +92,7 @@ def test_rejected_batch_changes_nothing(settings, outputs, dtype):
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 @pytest.mark.parametrize("features", [3, 500])
 def test_rejected_second_row_changes_nothing(features, storage):
-    """The first is unlearned: what seemed harmless overflowed half-way."""
+    """The first row, which succeeded, is rolled back."""
     X = np.zeros((2, features))
     X[0, :2], X[1, :3] = (1.0, 2.0), (1e70, 3e74, 1e-70)
     for loss, metric in itertools.product(("cw", "cw_stdev"), ("diagonal", "full")):
@@ -112,7 +112,7 @@ def test_rejected_second_row_changes_nothing(features, storage):
     "params", [{}, {"queue": 2}, {"batch_size": 2}, {"average": True}], ids=str
 )
 def test_class_means_of_huge_rows(params, dtype):
-    """The intercept of a mean is its squared norm; raise if it is not finite."""
+    """The intercept of a class mean is its squared norm, which may overflow."""
     size = 1e200 if dtype == np.float64 else 1e25
     X = np.array([[1.0, 0, 0], [size, 0, 0], [0, 0, 1]], dtype=dtype)
     model = aggro.PassiveAggressiveClassifier(class_mean=0.5, **params)
@@ -129,7 +129,7 @@ def test_class_means_of_huge_rows(params, dtype):
 
 
 def test_huge_rows_do_not_spoil_the_variances():
-    """The precision of a row of 1e200 overflows; its zeros are none of its features."""
+    """The precision of a row of 1e200 overflows; features with value zero do not change."""
     for metric in ("diagonal", "full"):
         model = aggro.PassiveAggressiveClassifier(metric=metric)
         model.partial_fit([[1e200, 0.0, 3e199], [0.0, 1.0, 0.0]], [0, 1])
@@ -138,7 +138,7 @@ def test_huge_rows_do_not_spoil_the_variances():
 
 
 def test_sparse_rows_of_a_large_table_are_restored():
-    """Also when class sums were folded, or divided, after the call had begun."""
+    """This includes class sums that were folded or rescaled during the call."""
     rng = np.random.default_rng(5)
     settings = Settings(task="binary", class_mean=1.0, forgetting=0.3, average=True)
     learner = make_learner(settings, 5000, 1)

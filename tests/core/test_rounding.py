@@ -18,7 +18,7 @@ import aggro
 from aggro.reference import ReferenceLearner
 from aggro.settings import Settings, are_compatible
 
-METRICS = ("euclidean", "diagonal", "adagrad", "full")  # that have hard margins
+METRICS = ("euclidean", "diagonal", "adagrad", "full")  # metrics with hard margins
 SECOND_ORDER = ("arow", "cw", "cw_stdev", "scw1", "scw2", "perceptron")
 
 

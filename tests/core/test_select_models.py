@@ -90,9 +90,9 @@ def test_restarted_model_learns_as_if_its_weights_had_stayed_zero(axes, task):
     idle = train(Learner(tiny, 4, 2 if kind == "binary" else 3), X[:30], y[:30])
     idle.configure(settings)
     if axes.get("class_mean", 0) or axes.get("queue", 1) > 1 or axes.get("average") == "reservoir":
-        return  # these change the model whatever C is
+        return  # these change the model for any C
     if axes.get("metric"):
-        return  # a metric changes at every step, whatever its size
+        return  # the metric changes at every step
     for one in (fresh, idle):
         train(one, X[30:], y[30:])
     np.testing.assert_allclose(fresh.coef(1), idle.coef(1), rtol=1e-8, atol=1e-12)

@@ -69,7 +69,7 @@ def test_linear_model_is_consistent_while_it_learns(name):
 
     def read():
         state = model.state()
-        assert state["counters"][0] % 60 == 0  # whole calls
+        assert state["counters"][0] % 60 == 0  # complete calls
         assert np.isfinite(model.score(rows, 2)).all()
 
     def query():

@@ -89,7 +89,7 @@ def test_any_number_of_threads_gives_the_same_model(name, storage, dtype):
     ],
 )
 def test_models_side_by_side_do_not_depend_on_threads(task, outputs, more, average):
-    """Nor does the progressive error that selects the best one."""
+    """The progressive error that selects the best one does not depend on threads either."""
     X, y, weights = problem(task, outputs)
     rows = stored(X, "csr32")
     settings = [Settings(task=task, average=average, C=C, **more) for C in C_VALUES]

@@ -1,4 +1,4 @@
-"""Threads are started only if they pay off; where none can be started, one does all work."""
+"""Threads are started only if worthwhile; if none can be started, one thread does all work."""
 
 import os
 import subprocess

@@ -55,7 +55,7 @@ def settings(case="binary", **more):
     return Settings(task=task, loss=loss, multiclass=multiclass, average="auto", **more), outputs
 
 
-# -- the rule ---------------------------------------------------------------------------------
+# -- the rule ------------------------------------------------------------------------------------
 
 
 def test_rounds_are_weighted_by_the_cube_of_their_number():
@@ -65,7 +65,7 @@ def test_rounds_are_weighted_by_the_cube_of_their_number():
     weights = np.arange(1.0, 6.0) ** 3
     mean = np.average(np.arange(1.0, 6.0), weights=weights)
     assert average.weights(rows[-1])[0, 0] == pytest.approx(mean)
-    average.update(rows[0], 1, new=False)  # known rows count as much as the last new one
+    average.update(rows[0], 1, new=False)  # known rows weigh as much as the last new one
     assert average.rounds == weights.sum() + 125
 
 
@@ -81,7 +81,7 @@ def test_last_weights_predict_only_if_better_beyond_chance():
     for _ in range(3):
         selection.update(np.array([0.0, 1.0]), np.zeros(2))
     assert selection.mean_predicts
-    selection.update(np.zeros(2), np.array([2.0, 1.0]))  # a regression has no mistakes
+    selection.update(np.zeros(2), np.array([2.0, 1.0]))  # regression has no mistakes
     assert not selection.mean_predicts
 
 
@@ -159,11 +159,12 @@ def test_regressions_are_selected_by_absolute_error():
     assert noise._learner.model.by_mean == [True]
 
 
-# -- the weights are those of a learner without a mean -----------------------------------------
+# -- last weights
+# -----------------------------------------------------------------------------------
 
 
 def last_weights(learner):
-    """The last weights as exact numbers: their scale is a power of two times what is stored."""
+    """Return the exact last weights: the stored ones times a power of two."""
     mixture = learner.state()["mixture"].reshape(-1, 6)
     return (
         learner.model.weights_view() * mixture[:, 0],
@@ -206,7 +207,7 @@ def test_coefficients_equal_those_without_a_mean_for_the_first_ten_examples(case
         assert np.array_equal(kept.coef(), plain.coef())
 
 
-# -- the same however it is learned -------------------------------------------------------------
+# -- invariance ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["binary", "support", "ovr", "regressions"])
@@ -302,7 +303,7 @@ def test_saved_model_holds_both_weights(tmp_path):
     assert loaded._learner.model.memory == memory_of(loaded._learner.settings)
 
 
-# -- where it is the default ---------------------------------------------------------------------
+# -- defaults ------------------------------------------------------------------------------------
 
 
 def test_published_names_predict_with_their_last_weights():

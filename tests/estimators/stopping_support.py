@@ -1,4 +1,4 @@
-"""A learner for the tests of when fit ends: it suffers the losses that it is given."""
+"""A learner with given losses, for tests of stopping."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Bad data: the message names what was given and what to do; the model is exactly as before."""
+"""Invalid rows: the error names the value and the remedy; the model is unchanged."""
 
 import warnings
 
@@ -22,7 +22,7 @@ def put(value, row=7, column=2):
 
 
 def by_hand(indices, features=5):
-    """40 CSR rows with these indices each, which scipy would not have made."""
+    """Return 40 CSR rows with these indices, which scipy would not create."""
     rows = sp.csr_matrix((40, features))
     rows.data = np.ones(40 * len(indices))
     rows.indices = np.tile(np.array(indices, dtype=np.int32), 40)
@@ -51,7 +51,7 @@ ROWS = {
 
 
 def models():
-    """Fitted models: plain, with every kind of state, and in single precision."""
+    """Return fitted models: plain, with all kinds of state, and in single precision."""
     yield PassiveAggressiveClassifier().partial_fit(X, y)
     yield PassiveAggressiveClassifier(
         metric="full", class_mean=0.1, average=True, queue=2, batch_size=4
@@ -95,7 +95,7 @@ def test_row_in_a_batch_is_named():
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 @pytest.mark.parametrize("features", [5, 5000])
 def test_bad_row_of_a_large_batch_is_named(storage, features):
-    """Whether there are more rows than weights or fewer."""
+    """This holds for more rows than weights, and for fewer."""
     large = np.zeros((300, features))
     large[:, :5] = rng.standard_normal((300, 5))
     labels = rng.integers(0, 2, 300)
@@ -109,7 +109,7 @@ def test_bad_row_of_a_large_batch_is_named(storage, features):
 
 
 def test_unsorted_and_repeated_indices_are_summed():
-    """Counted apart, repeated indices would falsify the norm."""
+    """Separate entries would give a wrong norm."""
     csr = sp.csr_matrix((6, 4))
     csr.data = rng.standard_normal(18)
     csr.indices = np.tile(np.array([3, 0, 3], dtype=np.int32), 6)
@@ -124,7 +124,7 @@ def test_unsorted_and_repeated_indices_are_summed():
         np.testing.assert_allclose(
             odd.decision_function(csr), plain.decision_function(dense), atol=1e-12
         )
-    assert csr.nnz == 18  # the caller's matrix is left alone
+    assert csr.nnz == 18  # the caller's matrix is unchanged
 
 
 def test_failed_fit_leaves_the_old_model():

@@ -1,4 +1,4 @@
-"""Bad parameters: rejected with the valid choices, before anything is learned."""
+"""Invalid parameters are rejected before learning; the error lists the valid choices."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad targets and weights: the message names them; the model is exactly as before."""
+"""Invalid targets and weights are rejected with their names; the model is unchanged."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from estimator_support import CLASSIFIERS, KERNELS, REGRESSORS, ROWS, knowledge,
 
 import aggro
 
-# What partial_fit does when a parameter is changed to a value, from its default.
+# Effect of changing a parameter from its default before partial_fit.
 TAKES_EFFECT = {
     "C": [0.01, np.float32(0.02)],
     "loss": ["squared_hinge", "hard", "squared_epsilon_insensitive", "cw_stdev", "scw2"],
@@ -31,9 +31,9 @@ IS_FOR_FIT = {
     "warm_start": [True],
     "probability": [True],
     "reservoir_size": [5],  # no reservoir is kept
-    "trigger": ["always"],  # no class mean pulls
+    "trigger": ["always"],  # no pull to class means
     "fit_intercept": [np.True_],
-    "memory": ["1MiB"],  # nothing is selected
+    "memory": ["1MiB"],  # no selection
 }
 IS_REJECTED = {
     "C": ["auto"],
@@ -60,7 +60,7 @@ IS_REJECTED = {
 
 
 def changes(cls, table):
-    """Pairs of a parameter of the class and a value other than its default."""
+    """Return pairs of a parameter and a value other than its default."""
     defaults = cls().get_params()
     for name in table.keys() & defaults.keys():
         for value in table[name]:
@@ -148,7 +148,7 @@ def test_rejected_change_is_explained_and_changes_nothing(cls, tmp_path):
 
 
 def still_whole(model, folder):
-    """Copies and files answer and learn alike; what is shown is what predicts."""
+    """Assert that copies and files predict and learn identically."""
     answers = model.predict(ROWS)
     scores = model.predict(ROWS) if type(model) in REGRESSORS else model.decision_function(ROWS)
     if type(model) not in KERNELS:
@@ -191,7 +191,7 @@ def test_selection_rejects_the_same_changes(name, tmp_path):
 
 @pytest.mark.parametrize("cls", KERNELS)
 def test_kernel_parameters_are_fixed(cls):
-    """Changed parameters that are not in force yet change neither answers nor attributes."""
+    """Changed parameters without effect change neither predictions nor attributes."""
     model = begun(cls)
     answers, intercept = model.predict(ROWS), model.intercept_
     model.set_params(kernel="linear", fit_intercept=False, gamma=9.0)
@@ -206,7 +206,7 @@ def test_kernel_parameters_are_fixed(cls):
 
 def test_C_in_use_is_reported():
     model = begun(aggro.PassiveAggressiveClassifier).set_params(C=0.25)
-    assert model.C_ == 0.1  # until something is learned with it
+    assert model.C_ == 0.1  # until the next call that learns
     assert gone_on(model).C_ == 0.25
     assert not hasattr(begun(aggro.Perceptron), "C_")
 

@@ -1,4 +1,4 @@
-"""One call at a time: threads that share an estimator, and interrupted calls."""
+"""Concurrent calls: threads that share an estimator, and interrupted calls."""
 
 import copy
 import threading
@@ -27,14 +27,14 @@ RECORDING = [name for name in MODELS if name != "plain"]
 
 
 def in_threads(*works):
-    """Run each work in a thread of its own, all at once."""
+    """Run each function in a separate thread."""
     errors, start = [], threading.Barrier(len(works))
 
     def run(work):
         start.wait()
         try:
             work()
-        except BaseException as error:  # shown by the thread that waits
+        except BaseException as error:  # raised by the waiting thread
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(work,)) for work in works]
@@ -48,7 +48,7 @@ def in_threads(*works):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_no_row_is_lost_between_threads(name):
-    """They begin the model, bring classes and record margins, all at the same time."""
+    """Threads start the model, add classes and record margins concurrently."""
     model = MODELS[name]()
     parts = [np.flatnonzero(label == Y) for label in range(4)]
 
@@ -109,7 +109,7 @@ def test_nested_learning_raises(name):
 @pytest.mark.parametrize("moment", ["plus", "fit_map"])
 @pytest.mark.parametrize("C", [0.1, "auto"])
 def test_stream_records_an_interrupted_example_once(moment, C, monkeypatch):
-    """Ctrl-C after an example was learned: it is recorded once, when the record is needed."""
+    """Ctrl-C after an example was learned: it is recorded once, when needed."""
     rows = [{f"f{j}": float(v) for j, v in enumerate(row)} for row in X]
     one, two = (StreamClassifier("PA-I", C=C, probability=True) for _ in range(2))
     original = getattr(StreamRecord, moment)

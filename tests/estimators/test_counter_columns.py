@@ -1,4 +1,4 @@
-"""Columns that only rise while rows come in order do not spoil models that scale features."""
+"""Monotonic columns do not degrade models that scale features."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:X only rises")
 
 
 def customers(n, seed, start=1.0):
-    """Rows whose first column counts them, and labels of which 70 % are the same."""
+    """Return rows with a counter in the first column, and labels of which 70 % are equal."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([start + np.arange(n), rng.integers(1800, size=n),
                          rng.standard_normal((n, 4))])  # fmt: skip
@@ -97,7 +97,7 @@ def test_files_copies_and_exports_ignore_counters_too(tmp_path):
 
 
 def test_interrupted_call_counts_no_row_twice():
-    """While counters are sought, all rows of a call are learned or none."""
+    """While counter columns are detected, all rows of a call are learned or none."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     y = (X[:, 0] > 0).astype(int)

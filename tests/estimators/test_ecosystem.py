@@ -1,4 +1,4 @@
-"""With the rest of scikit-learn, pandas and polars; copies, views and representations."""
+"""scikit-learn's tools, pandas and polars; copies, views and representations."""
 
 import pickle
 
@@ -173,7 +173,7 @@ def test_fitted_attributes_raise_before_fit():
 
 @pytest.mark.parametrize("axes", [{}, {"multiclass": "ovr"}, {"batch_size": 5}])
 def test_counts_are_progressive(axes):
-    """n_mistakes_ and cumulative_loss_: what predict and the hinge loss say before each call."""
+    """n_mistakes_ and cumulative_loss_ are those of predict and the hinge loss before each call."""
     model = PassiveAggressiveClassifier(**axes)
     wrong, step = 0, axes.get("batch_size", 1)
     model.partial_fit(X[:step], y[:step], classes=[0, 1, 2])

@@ -1,4 +1,4 @@
-"""Random sequences of calls, with and without failed ones: the models are bitwise equal."""
+"""Random sequences of calls with and without failing ones give bitwise equal models."""
 
 import copy
 import pickle
@@ -43,7 +43,7 @@ SHAPES = {"fit_intercept": False, "average": 7, "queue": 5, "class_mean": 0.7, "
 
 
 class Pair:
-    """An estimator, and a copy of it that makes no failed call."""
+    """An estimator, and a copy without failing calls."""
 
     def __init__(self, model, seed, folder):
         self.random = np.random.default_rng(seed)
@@ -60,7 +60,7 @@ class Pair:
         act(self.model)
         act(self.unharmed)
 
-    # -- what both do --
+    # -- calls of both --
 
     def change_a_value(self):
         names = VALUES.keys() & self.model.get_params().keys()
@@ -72,10 +72,10 @@ class Pair:
     def learn(self):
         X, y, weights = self.rows()
         if type(self.model) in CLASSIFIERS and self.random.random() < 0.2:
-            y[0] = self.random.integers(0, 6)  # maybe a new class
+            y[0] = self.random.integers(0, 6)  # possibly a new class
         self.both(lambda model: model.partial_fit(X, y, sample_weight=weights))
 
-    # -- what the copy does not do --
+    # -- failing calls --
 
     def copy(self):
         self.model = pickle.loads(pickle.dumps(self.model))
@@ -85,7 +85,7 @@ class Pair:
         self.model = aggro.load(self.file)
 
     def reject_a_row(self):
-        """Together with other parameters, and maybe with a new class."""
+        """With other parameters, and possibly a new class."""
         X, y, weights = self.rows(largest=60)
         X[-1, 1], weights[-1] = np.nan, 1.0
         if type(self.model) in CLASSIFIERS and self.random.random() < 0.5:
@@ -105,7 +105,7 @@ class Pair:
         name = names[self.random.integers(len(names))]
         if before[name] == SHAPES[name] or not hasattr(self.model, "_learner"):
             return
-        if name == "class_mean" and before[name] > 0:  # a number, once there is a pull
+        if name == "class_mean" and before[name] > 0:  # must stay a number once there is a pull
             return
         if name == "multiclass" and len(self.model.classes_) == 2:
             return
@@ -145,12 +145,12 @@ def test_failed_calls_change_nothing(model, seed, tmp_path):
 
 
 class Fails(Exception):
-    """A kernel of the caller's that breaks."""
+    """Raised by a failing kernel of the caller."""
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_kernel_rejects_invalid_rows(batch_size):
-    """Rejected by the core, or by the caller's own function: ids and parameters go on as before."""
+    """Rejected by the core or by the caller's kernel: ids and parameters are unchanged."""
 
     def fragile(A, B):
         if max(np.abs(A).max(), np.abs(B).max()) > 1e3:

@@ -1,4 +1,4 @@
-"""fit: passes, stopping, starting points, weights, and what set_params does."""
+"""fit: passes, stopping, initial weights, sample weights, set_params."""
 
 import warnings
 
@@ -49,7 +49,7 @@ def test_set_params_takes_effect_in_the_next_call():
     [{"loss": "squared_hinge"}, {"fit_intercept": True}, {"class_mean": 0.5, "C": 2.0}],
 )
 def test_parameters_change_or_raise_with_a_reason(change):
-    """Never silently ignored, never a crash."""
+    """Parameters are never silently ignored."""
     model = PassiveAggressiveClassifier(fit_intercept="fit_intercept" not in change, C=0.3)
     model.partial_fit(X[:60], y[:60])
     unchanged = PassiveAggressiveClassifier(**model.get_params()).partial_fit(X[:60], y[:60])
@@ -126,7 +126,7 @@ def test_same_seed_gives_the_same_model():
 
 @pytest.mark.parametrize("target", [y, y3])
 def test_warm_start_continues(target):
-    last = {**ONE_PASS, "average": False}  # a mean would count the second fit's rows as new
+    last = {**ONE_PASS, "average": False}  # averages count the rows of the second fit as new
     warm = PassiveAggressiveClassifier(warm_start=True, **last).fit(X, target)
     warm.fit(X, target)
     twice = PassiveAggressiveClassifier(**{**last, "max_iter": 2}).fit(X, target)
@@ -140,7 +140,7 @@ def test_warm_start_continues(target):
 
 
 def test_initial_weights_are_used():
-    """From a point where every margin is met nothing moves; the intercept is used too."""
+    """Initial weights that satisfy all margins do not change; the intercept is used too."""
     u = rng.standard_normal(6)
     Z = X[np.abs(X @ u) > 0.2]
     labels = (Z @ u > 0).astype(int)
@@ -161,7 +161,7 @@ def test_initial_weights_are_used():
 
 
 def test_class_weight_is_a_sample_weight():
-    """dict or balanced, in fit and in partial_fit (from the counts so far)."""
+    """As dict or "balanced", in fit and in partial_fit (from the counts so far)."""
     table = {0: 0.2, 1: 3.0}
     for axes in ({"loss": "hinge", "C": 0.05}, {"loss": "squared_hinge"}):
         a = PassiveAggressiveClassifier(class_weight=table, **axes, **ONE_PASS).fit(X, y)

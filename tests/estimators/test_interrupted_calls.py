@@ -1,4 +1,4 @@
-"""A call that is interrupted: all of its rows were learned, recorded and counted, or none."""
+"""Interrupted calls: all rows are learned, recorded and counted, or none."""
 
 import copy
 import itertools
@@ -27,7 +27,7 @@ from qa.stress.model_state import differences, model_state
 
 
 def test_a_kernel_function_learns_all_rows_or_none():
-    """Also where a handler predicts with it in the meantime."""
+    """A handler may predict in the meantime."""
 
     def kernel(A, B):
         return np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
@@ -62,7 +62,7 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_interrupted_call_is_complete_or_rolled_back(name):
-    """What was learned, recorded and counted is that of all its rows, or of none."""
+    """The learned, recorded and counted rows are the same."""
     begun, lines = CALLS[name](), 0
     learn, rows = "partial_fit", X[:80, :3]
     if name == "a stream":
@@ -124,7 +124,7 @@ def test_interrupt_undoes_all_rows_of_a_table():
     stream, again = aggro.StreamClassifier("PA-I"), aggro.StreamClassifier("PA-I")
     for each in (stream, again):
         each.learn_many(frame[:50], Y[:50])
-    with pytest.raises(Stop), alarm(stop, 0.02, 0.5):  # what a finaliser raises is lost
+    with pytest.raises(Stop), alarm(stop, 0.02, 0.5):  # exceptions in finalisers are lost
         while True:
             stream.learn_many(frame, Y)
     tables, rest = divmod(stream.examples - 50, ROWS)

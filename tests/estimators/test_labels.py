@@ -1,4 +1,4 @@
-"""Labels of any type: the same model, classes of that type; other kinds later are rejected."""
+"""Labels of any type give the same model; labels of another kind are rejected later."""
 
 import pickle
 from contextlib import nullcontext
@@ -21,7 +21,7 @@ Classifiers = [PassiveAggressiveClassifier, aggro.KernelPassiveAggressiveClassif
 WORDS = np.array(["a", "bb", "ccc"])[CLASSES]
 FAR = np.array([-100, 0, 100])[CLASSES]
 BIG = np.array([0, 1, 2], dtype=np.uint64)[CLASSES] + np.uint64(2**63)
-STRINGS = getattr(getattr(np, "dtypes", None), "StringDType", None)  # which NumPy 2 has
+STRINGS = getattr(getattr(np, "dtypes", None), "StringDType", None)  # of NumPy 2
 
 KINDS = {
     **{name: FAR.astype(name) for name in ("int8", "int16", "int32", "int64", ">i4")},
@@ -58,7 +58,7 @@ KINDS = {
 @pytest.mark.parametrize("cls", Classifiers)
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 def test_classes_keep_the_type_of_the_labels(name, cls, tmp_path):
-    """fit and partial_fit learn what they learn from 0, 1, 2; classes_ are the labels."""
+    """fit and partial_fit learn the same as with 0, 1, 2; classes_ are the labels."""
     y = KINDS[name]
     axes = {"max_iter": 2, "tol": None, "shuffle": False}
     fitted, plain = cls(**axes).fit(ROWS, y), cls(**axes).fit(ROWS, CLASSES)
@@ -182,11 +182,11 @@ def test_classes_can_be_given():
         model.partial_fit(ROWS[:2], ["a", "c"])
 
 
-# -- the tables themselves --------------------------------------------------------------------
+# -- classes -------------------------------------------------------------------------------------
 
 
 def test_classes_of_labels_are_unique():
-    """By table or by sorting, at the edge between them too."""
+    """Found by table or by sorting, including the limit between both."""
     rng = np.random.default_rng(3)
     for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", "f8"):
         info = np.iinfo(dtype) if dtype != "f8" else np.iinfo("i4")
@@ -238,9 +238,9 @@ def test_labels_of_any_type_in_order():
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_row_of_weight_zero_adds_no_class(cls):
-    """It was never there, in a stream that grows and in one that does not."""
+    """This holds with and without given classes."""
     y = CLASSES.copy()
-    y[::7] = 8  # never seen elsewhere
+    y[::7] = 8  # a class of these rows only
     weights = (y != 8).astype(float)
     there = weights > 0
     for given in ({}, {"classes": [0, 1, 2]}):
@@ -259,10 +259,10 @@ def test_row_of_weight_zero_adds_no_class(cls):
 
 @pytest.mark.parametrize("cls", Classifiers)
 def test_call_with_zero_weights_changes_nothing(cls):
-    """Such rows were never there: a first call of them begins nothing, later ones are nothing."""
+    """A first call with such rows leaves the estimator unfitted; later ones are ignored."""
     blank = cls()
     assert blank.partial_fit(ROWS[:2], [5, 6], sample_weight=[0, 0]) is blank
-    assert vars(blank) == vars(cls())  # not even the width is known
+    assert vars(blank) == vars(cls())  # even the number of features is unknown
     with pytest.raises(NotFittedError):
         blank.predict(ROWS)
     later = blank.partial_fit(ROWS[:, :2], CLASSES).decision_function(ROWS[:, :2])
@@ -285,7 +285,7 @@ def test_call_with_zero_weights_changes_nothing(cls):
 
 @pytest.mark.parametrize("cls", Classifiers)
 def test_class_weight_may_name_a_later_class(cls):
-    """Allowed where classes may still appear, and for folds that lack one; a typo is rejected."""
+    """Allowed if classes may still appear, and for folds; unknown ones are rejected."""
     table = {0: 0.5, 1: 2.0, 2: 0.01}
     early = CLASSES < 2
     model = cls(class_weight=table, C=0.05).partial_fit(ROWS[early], CLASSES[early])

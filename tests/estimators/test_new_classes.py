@@ -1,4 +1,4 @@
-"""A class that enters late: the same as the reference, given a row of zeros by hand."""
+"""Late classes: equal to the reference after adding rows of zeros."""
 
 import copy
 import itertools
@@ -20,12 +20,12 @@ GRID = [
         (1, 3),
         (False, True),
     )
-    if not (row[0] == "ovr" and row[3] > 1)  # each output fills its own queue
+    if not (row[0] == "ovr" and row[3] > 1)  # outputs fill separate queues
 ]
 
 
 def spread(rows, position, count):
-    """Old rows at their new places, zeros elsewhere."""
+    """Return old rows at their new positions, zeros elsewhere."""
     out = np.zeros((count, rows.shape[1]))
     out[position] = rows
     return out
@@ -51,7 +51,7 @@ def with_classes(reference, settings, X, position, count):
             larger.groups[place] = reference.groups[position.index(place)]
             larger.groups[place].settings = larger
             continue
-        group = larger.groups[place] = OutputGroup(larger)  # so far, everybody was a negative
+        group = larger.groups[place] = OutputGroup(larger)  # all examples were negative so far
         other = reference.groups[0]
         group.means.update(reference._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
         if other.average:

@@ -1,4 +1,4 @@
-"""partial_fit: classes that appear, batches of any kind, zero weights, labels of any kind."""
+"""partial_fit: late classes, batches of any storage, zero weights, labels of any type."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
 rng = np.random.default_rng(29)
 X, y = make_problem("multiclass", 5, rng, 150, 6)
-STAGES = [(0,), (0, 3), (0, 2, 3), (0, 1, 2, 3, 4)]  # classes enter between the known ones
+STAGES = [(0,), (0, 3), (0, 2, 3), (0, 1, 2, 3, 4)]  # classes appear between known ones
 
 VARIANTS = [
     {"multiclass": multiclass, "metric": metric, "class_mean": mean, "average": average}
@@ -26,7 +26,7 @@ VARIANTS = [
 
 
 def staged(stages):
-    """Batches of rows of the classes known at each stage."""
+    """Return batches of rows of the classes known at each stage."""
     parts = np.array_split(np.arange(len(y)), len(stages))
     for part, known in zip(parts, stages, strict=True):
         rows = part[np.isin(y[part], known)]
@@ -81,7 +81,7 @@ def test_two_classes_become_three(metric, mean, average):
 
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 def test_late_classes_are_exact_where_they_were_passive(metric):
-    """Known from the start or not: equal when the absent class was never a support class."""
+    """Equal to a model with all classes given if the late class was never a support class."""
     known, late = [0, 2, 4], 3
     some = np.isin(y, known)
     axes = {"C": 0.5, "metric": metric, "multiclass": "ovr", "average": False}
@@ -91,7 +91,7 @@ def test_late_classes_are_exact_where_they_were_passive(metric):
         np.testing.assert_allclose(model.coef_, a.coef_, atol=1e-12)
     b.partial_fit(X[y == late], y[y == late])
     c = PassiveAggressiveClassifier(**axes)
-    c.partial_fit(X[some], y[some], classes=known)  # each class is its own problem
+    c.partial_fit(X[some], y[some], classes=known)  # each class is a separate problem
     assert b.classes_.tolist() == [0, 2, 3, 4]
     binary = PassiveAggressiveClassifier(C=0.5, metric=metric, average=False)
     binary.partial_fit(X[some], y[some] == 4, classes=[False, True])
@@ -137,7 +137,7 @@ def test_weight_zero_does_not_count_in_balanced_weights():
 
 
 def test_batches_of_different_storage_may_follow_each_other():
-    """Storage, index width and precision may change: the model stays in its own precision."""
+    """Storage, index width and precision may change; the model keeps its precision."""
     forms = [
         X, stored(X, "csr32"), stored(X, "csr64"), np.asfortranarray(X), X.astype(np.float32),
         stored(X, "csr32", np.float32), sp.csc_matrix(X), sp.coo_matrix(X), X.tolist(),
@@ -205,7 +205,7 @@ def test_several_targets_are_supported():
 
 
 def test_ties_go_to_the_first():
-    """A score of exactly zero speaks for the first class, and for no label."""
+    """A score of exactly zero predicts the first class, or no label."""
     nothing = np.zeros((2, 6))
     flat = {"fit_intercept": False}
     two = PassiveAggressiveClassifier(**flat).partial_fit(X, np.where(y > 2, "yes", "no"))

@@ -23,7 +23,7 @@ from aggro import (
 from aggro.cli.model import Model
 from aggro.variants import find
 
-ALONE = 23  # rows of the first class before the second comes
+ALONE = 23  # rows of the first class before the second
 AXES = [
     {},
     {"fit_intercept": False},
@@ -69,7 +69,7 @@ KERNEL = [(KernelPassiveAggressiveClassifier, axes) for axes in KERNELS]
 
 
 def stream(known, rows=120, seed=0):
-    """Return sparse rows, many with features of their own: scores of zero are common."""
+    """Return sparse rows with many unique features, so that scores of zero are common."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(rows, 8)) * (random.random((rows, 8)) < 0.3)
     X[:6] = np.eye(8)[:6]
@@ -103,7 +103,7 @@ def assert_same(one, other):
 
 
 def named(value):
-    """The same name in every process: functions show where they are."""
+    """Return a name without the address that functions show."""
     return re.sub(r" at 0x\w+", "", str(value))
 
 
@@ -184,11 +184,11 @@ def test_first_of_two_examples_is_kept():
 
 
 def test_ties_count_as_they_do_with_two_classes():
-    """Rows that share nothing: all scores are zero, which speaks for the first class."""
+    """Rows with disjoint features: all scores are zero, which predicts the first class."""
     for known, mistakes in ((0, 0), (1, 5)):
         model = PassiveAggressiveClassifier(fit_intercept=False)
         model.partial_fit(np.eye(8)[:5], [known] * 5)
-        assert model.n_mistakes_ == 5  # the class to come may be the first
+        assert model.n_mistakes_ == 5  # the next class may be the first
         model.partial_fit(np.eye(8)[5:6], [1 - known])
         assert model.n_mistakes_ == mistakes + (known == 0)
 
@@ -199,7 +199,7 @@ def test_single_class_is_predicted_until_another_appears(kind):
     model = kind(probability=True).partial_fit(X, ["only"] * len(X))
     assert set(model.predict(-X)) == {"only"}
     np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
-    assert (model.decision_function(X[:6]) > 0).all()  # it is what was learned
+    assert (model.decision_function(X[:6]) > 0).all()  # the rows were learned
     assert model.decision_function(X).shape == (len(X),)
 
 
@@ -207,7 +207,7 @@ def test_single_class_is_predicted_until_another_appears(kind):
 @pytest.mark.parametrize("known", [0, 1])
 @pytest.mark.parametrize(("kind", "axes"), [*LINEAR, *KERNEL[:2]], ids=named)
 def test_copies_and_files_of_one_class_continue(kind, axes, known, made, tmp_path):
-    """Copies are made when the second class comes, or in the midst of the first."""
+    """Copies are made when the second class appears, or before."""
     X, y = stream(known)
     model = kind(random_state=0, **axes).partial_fit(X[:made], y[:made])
     aggro.save(model, tmp_path / "m")
@@ -226,7 +226,7 @@ def test_stream_of_one_class_continues_from_a_file(known, tmp_path):
         C=1.0, class_mean=0.1, fit_intercept=False, batch_size=4, probability=True
     )
     for i, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
-        if i == ALONE - 2:  # in the midst of a batch
+        if i == ALONE - 2:  # in the middle of a batch
             aggro.save(model, tmp_path / "m")
             other = aggro.load(tmp_path / "m")
         for each in (model, other) if i >= ALONE - 2 else (model,):
@@ -268,7 +268,7 @@ def test_adding_two_classes_keeps_the_margins_of_the_first(axes, multiclass, kno
     grown._fitted = grown._with_classes(grown._fitted, np.array(["a", "b", "c"]))
     scores, place = grown.decision_function(X), "abc".index(known)
     others = np.delete(scores, place, axis=1)
-    whole = 2.0 if multiclass == "ovr" else 1.0  # there each output has its own margin
+    whole = 2.0 if multiclass == "ovr" else 1.0  # separate margins of outputs
     assert_close(scores[:, [place]] - others, whole * margin[:, None].repeat(2, 1))
     np.testing.assert_allclose(
         scores.sum(axis=1), -margin if multiclass == "ovr" else 0, atol=1e-12

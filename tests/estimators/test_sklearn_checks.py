@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of what an estimator must do, in several configurations."""
+"""scikit-learn's estimator checks, in several configurations."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -34,7 +34,7 @@ PULL = (
 
 
 def reasons(estimator):
-    """Checks that cannot hold, and why."""
+    """Return the checks that cannot pass, and the reasons."""
     failing = {
         "check_sample_weight_equivalence_on_dense_data": ORDER,
         "check_sample_weight_equivalence_on_sparse_data": ORDER,
@@ -46,7 +46,7 @@ def reasons(estimator):
     return failing
 
 
-# the checks allow few passes and do not ask for convergence
+# the checks allow few passes, without convergence
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=reasons)
 def test_checks(estimator, check):

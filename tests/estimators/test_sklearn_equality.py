@@ -1,4 +1,4 @@
-"""Where scikit-learn solves the same problem, the answers are the same; so is the interface."""
+"""Equality with scikit-learn: weights of the same rules, and the interface."""
 
 import inspect
 import warnings
@@ -20,7 +20,7 @@ PAIRS = [(theirs.SGDClassifier, aggro.PassiveAggressiveClassifier),
 
 
 def both(task, kind, C, average, passes, **more):
-    """Their estimator and ours, set to the same rule."""
+    """Return scikit-learn's estimator and ours with the same rule."""
     common = {
         "fit_intercept": False, "shuffle": False, "tol": None, "max_iter": passes,
         "average": average,
@@ -65,7 +65,7 @@ def test_same_weights_in_a_stream():
 
 
 def old(name):
-    """scikit-learn's class of this name, while it lasts."""
+    """Return scikit-learn's class of this name, or skip if it was removed."""
     if not hasattr(theirs, name):
         pytest.skip(f"this scikit-learn has no {name} any more")
     return getattr(theirs, name)
@@ -83,24 +83,24 @@ def test_every_parameter_with_the_same_default(name):
             assert ours[parameter.name].default == parameter.default, parameter.name
     others = {name for name in ours if ours[name].default == "auto"} - {"intercept_scaling"}
     early = {"early_stopping"} if name == "PassiveAggressiveClassifier" else set()
-    assert others == {"average"} | early  # docs/migrating.md says why they are
+    assert others == {"average"} | early  # explained in docs/migrating.md
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_method_and_its_arguments(name):
     there, ours = old(name), getattr(aggro, name)
-    gone = {"loss_functions"}  # a table of scikit-learn's own loss objects
+    gone = {"loss_functions"}  # a table of scikit-learn's loss objects
     for method in set(dir(there)) - gone:
         if method.startswith("_") or not callable(getattr(there, method)):
             continue
         wanted = inspect.signature(getattr(there, method)).parameters
         given = list(inspect.signature(getattr(ours, method)).parameters)
-        assert given[: len(wanted)] == list(wanted), method  # what we add comes last
+        assert given[: len(wanted)] == list(wanted), method  # additional parameters are last
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_old_script_runs_unchanged(name):
-    """The same lines with either class: methods, attributes and their shapes."""
+    """The same script runs with both classes: methods, attributes and their shapes."""
     X = rng.standard_normal((90, 5))
     shown = []
     for cls in (old(name), getattr(aggro, name)):
@@ -116,7 +116,7 @@ def test_an_old_script_runs_unchanged(name):
                 model.densify()
                 named = [name for name in FITTED if hasattr(model, name)]
             scores = model.decision_function(X).shape if hasattr(cls, "decision_function") else ()
-            shape = np.squeeze(model.coef_).shape  # of a regressor made dense, versions differ
+            shape = np.squeeze(model.coef_).shape  # shape after densify differs between versions
             shown.append((named, sparse, shape, model.intercept_.shape, scores,
                           model.predict(X).shape, np.isfinite(model.score(X, y))))  # fmt: skip
     half = len(shown) // 2

@@ -1,4 +1,4 @@
-"""Held-out rows choose the pass that fit keeps, and then they are learned too."""
+"""Held-out rows select the pass that fit keeps, and are learned afterwards."""
 
 import copy
 import warnings
@@ -18,11 +18,11 @@ from aggro.estimators.held_out import classifier_rule, scaled_log_loss
 from aggro.estimators.passes import KeepBestPass, Passes
 from aggro.training_batch import TrainingBatch
 
-MANY = 3000  # rows, of which some are held out
+MANY = 3000  # rows, some of which are held out
 
 
 def noisy_rows(count=MANY, features=1000, seed=3):
-    """Texts of frequent and of rare words; their classes are right eight times in ten."""
+    """Return texts of frequent and rare words, with labels that are correct in 80 %."""
     random, rare = np.random.default_rng(seed), 8 / np.arange(1, features + 1)
     X = (random.random((count, features)) < np.minimum(rare, 0.3)).astype(float)
     truth = X @ np.random.default_rng(0).standard_normal(features) > 0
@@ -38,8 +38,8 @@ def test_passes_end_before_noise_is_fitted():
     assert model.score(new, truth) > plain.score(new, truth) + 0.01
 
 
-# Qualities of two candidates on the held-out rows, losses of the passes, the passes that are made,
-# and the pass and the candidate that are kept.
+# Qualities of two candidates on held-out rows, losses of the passes, passes made, and the pass and
+# candidate that are kept.
 FALLING = [9, 8, 7, 6, 5, 4, 3, 2, 1]
 WORSE = [0] * 9
 HELD_OUT = {
@@ -77,11 +77,11 @@ def test_held_out_rows_choose_the_pass_and_the_candidate(name, monkeypatch):
     assert Passes.of(model).run(learner, batch, rule) == made
     assert chosen == [candidate]
     passes = [([0, 2, 4, 5], i > 0, i) for i in range(made)]
-    assert learned == [*passes, ([1, 3], False, kept)]  # they are new when they come
+    assert learned == [*passes, ([1, 3], False, kept)]  # they are new rows then
 
 
 def test_fit_is_not_worse_than_one_pass_on_noisy_rows():
-    """Each further pass with the C of the first one learns more of the noise by heart."""
+    """Each further pass with the C of the first one fits more of the noise."""
     X, y, _ = noisy_rows(6000, 4000)
     new, _, truth = noisy_rows(2000, 4000, seed=4)
     once = aggro.AutoClassifier(random_state=0).partial_fit(X, y).score(new, truth)
@@ -119,14 +119,14 @@ def test_the_log_loss_does_not_depend_on_the_size_of_scores(classes):
     loss = scaled_log_loss(scores, targets)
     assert loss == pytest.approx(scaled_log_loss(1e-3 * scores, targets), rel=1e-6)
     assert loss == pytest.approx(scaled_log_loss(1e5 * scores, targets), rel=1e-6)
-    assert scaled_log_loss(0 * scores, targets) >= loss  # nothing is worse than to know nothing
+    assert scaled_log_loss(0 * scores, targets) >= loss  # never worse than constant scores
     bad = scores.copy()
     bad[0] = np.inf
     assert scaled_log_loss(bad, targets) == np.inf
 
 
 def log_loss_times(factor, scores, targets):
-    """The log loss of each row, by NumPy."""
+    """Return the log loss of each row, by NumPy."""
     if targets.ndim == 2 or scores.shape[1] == 1:
         margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
         return np.logaddexp(0.0, -factor * margins).mean(axis=1)
@@ -175,7 +175,7 @@ def test_the_log_loss_rejects_targets_of_another_number_of_rows():
     ],
 )
 def test_no_row_is_held_out_without_auto(axes):
-    """The rows are learned in the order, and as often, as without it."""
+    """Rows are learned in the same order, and as often, as without it."""
     X, y, _ = noisy_rows()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -197,7 +197,7 @@ def test_no_row_is_held_out_of_few_rows_or_a_warm_start():
 
 @pytest.mark.parametrize("kind", ["two", "classes", "labels", "auto", "means"])
 def test_every_row_is_learned(kind):
-    """Held-out rows are learned later; class means are of all rows, and rare classes lose none."""
+    """Held-out rows are learned later; class means include all rows, and rare classes lose none."""
     X, y, _ = noisy_rows()
     truth = {"classes": np.where(np.arange(MANY) % 400 == 0, 2, y), "labels": np.c_[y, 1 - y]}
     cls = aggro.AutoClassifier if kind == "auto" else PassiveAggressiveClassifier

@@ -1,4 +1,4 @@
-"""Held-out rows end fit: by accuracy or R²; they are not learned."""
+"""Held-out rows end fit by accuracy or R², and are not learned."""
 
 import warnings
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ def test_determination_is_r2():
     truth, scores = rng.standard_normal((2, 30, 1)) * 1e3
     assert Determination(truth, truth)(scores) == pytest.approx(r2_score(truth, scores))
     assert Determination(truth, truth)(truth) == 1.0
-    assert Determination(truth, truth)(truth + 1) < 1.0  # better is larger
+    assert Determination(truth, truth)(truth + 1) < 1.0  # larger is better
     both = rng.standard_normal((30, 2))
     weighted = r2_score(both, both * 0.5, multioutput="variance_weighted")
     assert Determination(both, both)(both * 0.5) == pytest.approx(weighted)
@@ -36,7 +36,7 @@ def test_determination_is_weighted():
     quality = Determination(truth, truth, weights)
     assert quality(scores) == pytest.approx(r2_score(truth, scores, sample_weight=weights))
     there = weights > 0
-    alike = np.where(there[:, None], 0.1, truth)  # the same wherever there is weight
+    alike = np.where(there[:, None], 0.1, truth)  # constant for rows of positive weight
     assert Determination(alike, alike, weights)(alike) == 1.0
     largest = np.abs(alike).max()
     assert Determination(alike, alike, weights).unit == pytest.approx(alike.var() / largest**2)
@@ -46,7 +46,7 @@ def test_determination_is_weighted():
 
 @pytest.mark.parametrize("value", [0.1, 1e-30, -3e200, 5e-324, 7.0])
 def test_determination_without_variance(value):
-    """The unit is the variance of all targets, else their square; never nearly zero."""
+    """The unit is the variance of all targets, or their square."""
     truth = np.full((10, 1), value)
     quality = Determination(truth, truth)
     assert quality(truth) == 1.0
@@ -61,7 +61,7 @@ def test_determination_without_variance(value):
 @pytest.mark.parametrize("value", [0.0, 0.1, 5.0, -1e6])
 @pytest.mark.parametrize("cls", [PassiveAggressiveRegressor, aggro.AROWRegressor])
 def test_constant_target_ends_fit_early(value, cls):
-    """Its R² is not defined, and nothing is gained by more passes."""
+    """R² is undefined, and more passes bring no improvement."""
     model = cls(early_stopping=True, random_state=0, epsilon=0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
@@ -89,7 +89,7 @@ def held_out_of(model, y):
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "values"])
 def test_held_out_rows_end_fit_and_are_not_learned(kind):
-    """n_iter_ follows the quality after each pass: accuracy, of all labels, or R²; weighted."""
+    """n_iter_ follows the quality after each pass: accuracy of all labels, or R²; weighted."""
     weights = np.random.default_rng(1).integers(0, 3, 120).astype(float)
     cls = PassiveAggressiveRegressor if kind == "values" else PassiveAggressiveClassifier
     y = {"classes": CLASSES, "labels": LABELS, "values": VALUES}[kind]
@@ -128,7 +128,7 @@ def test_bad_held_out_row_has_its_number_in_X(cls, sparse):
 
 @pytest.mark.parametrize("kind", ["two", "classes", "labels"])
 def test_ties_of_held_out_rows_count_as_predicted(kind):
-    """They are evaluated as predict answers: the first class, or no label."""
+    """They are evaluated as predicted: the first class, or no label."""
     y = {"two": (CLASSES > 0).astype(int), "classes": CLASSES, "labels": LABELS}[kind]
     model = PassiveAggressiveClassifier(early_stopping=True, random_state=0).fit(ROWS, y)
     batch, labels = TrainingBatch(ROWS, {}), None if kind == "labels" else model.classes_

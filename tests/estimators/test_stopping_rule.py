@@ -1,4 +1,4 @@
-"""When fit ends: the rule on chosen losses, scikit-learn's passes, and where warnings point."""
+"""The end of fit: the rule on given losses, scikit-learn's passes, and warnings."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.estimators.passes import Patience, StopByHeldOutRows
 
 ESTIMATORS = [PassiveAggressiveClassifier, PassiveAggressiveRegressor, *KERNELS]
-# Losses of passes over 4 rows, tol, n_iter_no_change, and the pass after which fit ends.
+# Losses of passes over 4 rows, tol, n_iter_no_change, and the last pass of fit.
 SCRIPTS = {
     "no pass improves by tol": ([8, 7, 6, 5, 4], 0.5, 2, 3),
     "exactly tol is an improvement": ([8, 6, 4, 2, 1.5, 1.5], 0.5, 2, 6),
@@ -62,12 +62,12 @@ def test_without_tol_all_passes_are_made(cls):
         warnings.simplefilter("error")
         assert passes_made(cls(tol=None, max_iter=7), learner) == 7
     if cls not in KERNELS:
-        assert learner.frozen is False  # what comes later is new
+        assert learner.frozen is False  # later rows are new
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_last_allowed_pass_may_end_by_the_rule(cls):
-    """No warning when patience ends with max_iter; one that points to the caller when not."""
+    """There is no warning if the rule ends fit at max_iter; otherwise it points to the caller."""
     model = cls(tol=0.5, n_iter_no_change=2, max_iter=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

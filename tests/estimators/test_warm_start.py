@@ -1,4 +1,4 @@
-"""warm_start: continues with what fits, rejects what does not, and a failure leaves no trace."""
+"""warm_start continues compatible models and rejects others; failures change nothing."""
 
 import warnings
 
@@ -32,12 +32,12 @@ def warm(cls, y, axes, **more):
 
 
 class Stop(BaseException):
-    """Like Ctrl-C: no Exception."""
+    """Like Ctrl-C, not an Exception."""
 
 
 @pytest.mark.parametrize(("cls", "y", "axes"), KINDS)
 def test_failed_fit_changes_nothing(cls, y, axes, monkeypatch):
-    """A bad row, a warning made an error, an interrupt in any pass; other parameters too."""
+    """By an invalid row, a warning as error, or an interrupt in any pass."""
     model = warm(cls, y, axes)
     other = warm(cls, y, axes)
     before, params = knowledge(model), model.get_params()
@@ -129,7 +129,7 @@ def test_other_features_are_rejected(cls):
 
 
 def test_copies_continue_exactly():
-    """Two warm fits are the passes of one, for everything that a learner keeps."""
+    """Two warm fits equal the passes of one."""
     for axes in (
         {"average": False},
         {"queue": 3, "average": 50},
@@ -144,7 +144,7 @@ def test_copies_continue_exactly():
 
 
 def test_initial_weights_of_a_warm_start():
-    """They take the place of what was learned; rejected ones leave it."""
+    """They replace the learned weights; rejected ones change nothing."""
     model = warm(PassiveAggressiveClassifier, CLASSES, {"average": True})
     before = knowledge(model)
     with pytest.raises(ValueError, match="coef_init"):

@@ -1,4 +1,4 @@
-"""coef_ and intercept_ are read-only, and predict as soon as they are assigned."""
+"""coef_ and intercept_ are read-only, and assigned ones are used for predictions."""
 
 import itertools
 
@@ -70,7 +70,7 @@ def test_sparsified_weights_cannot_be_written_to():
 @pytest.mark.parametrize("two", [True, False])
 @pytest.mark.parametrize("axes", KINDS, ids=lambda axes: "-".join(map(str, axes.values())))
 def test_assigned_weights_predict(axes, two):
-    """At once, whatever the weights were made of; the other of the two stays."""
+    """This holds for all predictors; the other attribute stays."""
     model = trained(two, **axes)
     W, b = np.ones(model.coef_.shape) * 0.5, model.intercept_.copy()
     model.coef_ = W
@@ -90,7 +90,7 @@ def test_assigned_weights_predict(axes, two):
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("queue", [1, 3])
 def test_learning_continues_from_assigned_weights(average, queue):
-    """The same as a new model that starts there: nothing of the earlier weights is left."""
+    """The model equals a new one that starts from the weights."""
     X, y = ROWS, (CLASSES > 0).astype(int)
     W, b = np.array([[0.5, -1.0, 2.0, 0.0]]), np.array([0.25])
     model = trained(two=True, average=average, queue=queue)
@@ -117,14 +117,14 @@ def test_class_means_still_pull_after_an_assignment():
 
 
 def test_reservoir_restarts_after_an_assignment():
-    """A classifier that was just assigned has survived nothing yet."""
+    """Assigned weights have not survived any example yet."""
     model = PassiveAggressiveClassifier(average="reservoir", reservoir_size=2, random_state=0)
     X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
     model.partial_fit(X, y)
     for _ in range(200):
-        model.partial_fit(X, y)  # all margins are met: the classifier survives
+        model.partial_fit(X, y)  # all margins are satisfied: the classifier survives
     model.coef_, model.intercept_ = [[5.0]], [0.0]
-    model.partial_fit(-X, y)  # it is wrong, and changes at once
+    model.partial_fit(-X, y)  # wrong predictions change it
     assert model._learner.state()["pool_fill"].max() <= 1
     assert model.coef_[0, 0] < 5.0
 

@@ -1,4 +1,4 @@
-"""coef_ @ x + intercept_ is what decides, for every point on the axes and every estimator."""
+"""Scores equal coef_ @ x + intercept_ for every estimator."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ COVER = cover()
 
 
 def assert_shown(scores, X, coef, intercept):
-    """Compare by the size of the terms: they may cancel, in float32 those of a mean too."""
+    """Compare with a tolerance for cancellation of terms, also of averages in float32."""
     coef, intercept = np.atleast_2d(coef).astype(np.float64), np.ravel(intercept)
     expected = X @ coef.T + intercept
     size = np.abs(X) @ np.abs(coef).T + np.abs(intercept)

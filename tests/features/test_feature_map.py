@@ -1,4 +1,4 @@
-"""The feature map: equal to its reference, whatever the format and the division into calls."""
+"""The feature map equals its reference for any storage and chunks."""
 
 import copy
 import pickle
@@ -68,7 +68,7 @@ def test_late_columns_equal_reference_and_move_no_feature(sizes):
     late = np.hstack([X[300:310, :2], np.zeros((10, 2))])
     grown = before.copy()
     grown.map(rows_of(late[:0]), [0], learn=True)
-    fourier = sizes[0]  # new columns take part in the waves; those at zero turn them alone
+    fourier = sizes[0]  # new columns change the Fourier features; zeros only shift them
     assert_allclose(
         from_core(before, late[:, :2])[:, fourier:],
         from_core(grown, late)[:, fourier:width],
@@ -76,7 +76,7 @@ def test_late_columns_equal_reference_and_move_no_feature(sizes):
     )
 
 
-# -- the same features -------------------------------------------------------------------------
+# -- invariance --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -139,11 +139,11 @@ def test_layouts_of_one_map_share_statistics():
         assert_array_equal(arrays[0], alone[0])
 
 
-# -- what features mean ------------------------------------------------------------------------
+# -- properties of features --------------------------------------------------------------------
 
 
 def test_inner_products_of_fourier_features_are_those_of_a_gaussian_kernel():
-    X = np.random.default_rng(0).uniform(-1.7, 1.7, (2000, 3))  # ranks and values agree
+    X = np.random.default_rng(0).uniform(-1.7, 1.7, (2000, 3))  # ranks are proportional to values
     F = FeatureMap(fourier=8192, bins=0, random_state=0).fit(X).transform(X[:20])[:, :8192]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     squares = ((Z[:20, None] - Z[None, :20]) ** 2).sum(axis=2)
@@ -252,7 +252,7 @@ def test_transform_needs_a_fit():
         FeatureMap().transform(table())
 
 
-# -- use ---------------------------------------------------------------------------------------
+# -- usage -------------------------------------------------------------------------------------
 
 
 def test_names_of_features_follow_their_positions():

@@ -1,4 +1,4 @@
-"""``features=``: feature maps selected while learning, in every way that models are used."""
+"""``features=``: feature maps selected while learning."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Data, and the compiled core beside the plain NumPy learner."""
+"""Data, and pairs of compiled learners and NumPy references."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def estimator(task, **params):
 
 
 def reference(task, d, classes=4, **params):
-    """The NumPy learner with the names of the estimator's parameters."""
+    """Return the NumPy learner for parameters of the estimator."""
     params.setdefault("coef0", 0.0)
     params["maintenance"] = params.pop("budget_strategy", "simple")
     outputs = classes if task == "multiclass" else 1

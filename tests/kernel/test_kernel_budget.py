@@ -1,4 +1,4 @@
-"""A budget is kept, forgets what costs least, and does not touch the new example's score."""
+"""Budgets: the size, the removed support vectors, and the score of the new example."""
 
 import pickle
 
@@ -43,7 +43,7 @@ def test_new_example_has_the_required_score(strategy, task):
 
 
 def removal_costs(K, beta, new, strategy):
-    """Cost of removing each old support vector, by its definition."""
+    """Return the cost of removing each old support vector, by definition."""
     costs = {}
     for r in range(len(K)):
         if r == new:
@@ -79,7 +79,7 @@ def test_support_vector_of_least_cost_is_removed(strategy):
 
 
 def step_of(model, x, y):
-    """The coefficients that the example brings along: those of the support-class solution."""
+    """Return the coefficients of the new example: those of the support-class solution."""
     from aggro.reference import slack, support_classes
 
     s = model.decision_function(x[None])[0]
@@ -102,7 +102,7 @@ def test_oldest_drops_the_oldest():
     ("kernel", "d"), [({"kernel": "linear"}, 4), ({"kernel": "poly", "degree": 2, "coef0": 0}, 3)]
 )
 def test_projection_of_dependent_support_vectors_loses_nothing(kernel, d, budget):
-    """At most 7 of them span the whole space, at lengths that differ by thousands."""
+    """At most 7 support vectors span the space, with very different lengths."""
     for seed in range(10):
         X, y = data("binary", n=80, d=d, seed=seed)
         X = (X * np.random.default_rng(seed).choice([0.1, 1, 5], (80, d))).round(1)
@@ -116,7 +116,7 @@ def test_projection_of_dependent_support_vectors_loses_nothing(kernel, d, budget
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_projection_within_the_budget_changes_nothing(kernel):
-    """Nearly dependent rows, too: nothing is put in the place of an example that fits."""
+    """This includes nearly dependent rows: no example within the budget is projected."""
     for seed in range(10):
         X, y = data("multiclass", n=70, d=1 + seed % 5, seed=seed)
         plain = KernelPassiveAggressiveClassifier(kernel=kernel, gamma=0.1, coef0=0.0)
@@ -164,11 +164,11 @@ def test_average_is_the_mean_of_all_rounds():
     "kernel", [{"kernel": "sigmoid"}, {"kernel": "poly", "coef0": -1.0}], ids=str
 )
 def test_indefinite_kernel_is_learned_or_rejected_completely(kernel):
-    """What goes may have no finite share in those that stay; then nothing of the call is kept."""
+    """If the shares of a removed support vector are not finite, the call changes nothing."""
     rejected = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(65, 10))[rng.integers(0, 50, 65)]  # some rows come again
+        X = rng.normal(size=(65, 10))[rng.integers(0, 50, 65)]  # some rows are repeated
         y = rng.integers(0, 3, 65)
         model = KernelPassiveAggressiveClassifier(
             gamma=0.1, budget=100, budget_strategy="projection", **kernel

@@ -1,4 +1,4 @@
-"""Bad input raises a message that helps, and leaves the model exactly as it was."""
+"""Invalid input raises a helpful error and leaves the model unchanged."""
 
 import numpy as np
 import pytest

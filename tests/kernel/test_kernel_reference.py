@@ -1,4 +1,4 @@
-"""The compiled learner is the plain NumPy one; the linear kernel is the linear learner."""
+"""The compiled learner equals the NumPy reference; the linear kernel equals the linear learner."""
 
 import numpy as np
 import pytest
@@ -54,14 +54,14 @@ def test_all_kernels_equal_the_reference(kernel):
 
 @pytest.mark.parametrize("degree", [0, 1, 3, 6, 7])
 def test_polynomials_of_every_degree(degree):
-    """Of degree 0 all rows are one: only how many of each class there were is learned."""
+    """With degree 0 all rows are equal: only class frequencies are learned."""
     X, y = data("binary", n=40, d=3, seed=5)
     params = {"kernel": "poly", "gamma": 0.3, "degree": degree, "coef0": 0.5, "C": 10.0}
     assert_same(*both("binary", X, y, **params), X)
 
 
 def test_loss_comparable_to_its_scores_is_kept_despite_cancellation():
-    """A tiny row has a coefficient of 1e30; others, that share no feature with it, are learned."""
+    """A tiny row has a coefficient of 1e30; rows with disjoint features are still learned."""
     X, y = data("binary", n=40, d=3, seed=5)
     X[0], X[1:, 0] = (1e-5, 0.0, 0.0), 0.0
     params = {"kernel": "poly", "gamma": 0.5, "degree": 3, "coef0": 0.0, "fit_intercept": False}
@@ -102,7 +102,7 @@ def test_linear_kernel_is_the_linear_learner(task, loss, intercept):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("batch", [1, 4])
 def test_mistakes_are_those_of_the_first_pass(task, batch):
-    """In kernel models as in linear ones; losses and updates are those of all passes."""
+    """Mistakes count the first pass only, losses and updates all passes."""
     X, y = data(task, seed=12)
     common = {"C": 0.1, "batch_size": batch, "max_iter": 5, "tol": None, "shuffle": False}
     model = estimator(task, kernel="linear", **common).fit(X, y)
@@ -114,7 +114,7 @@ def test_mistakes_are_those_of_the_first_pass(task, batch):
     assert model.cumulative_loss_ == pytest.approx(linear.cumulative_loss_, rel=1e-9)
     once = estimator(task, kernel="linear", **common | {"max_iter": 1}).fit(X, y)
     assert model.n_mistakes_ == once.n_mistakes_
-    model.partial_fit(X, y)  # rows that are new
+    model.partial_fit(X, y)  # new rows
     linear.partial_fit(X, y)
     assert model.n_mistakes_ == linear.n_mistakes_
     assert model.n_mistakes_ >= once.n_mistakes_

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, and the examples of the docstrings."""
+"""scikit-learn's estimator checks, and the examples of docstrings."""
 
 import doctest
 
@@ -29,7 +29,7 @@ FAILING = {
 }
 
 
-# the checks allow few passes and do not ask for convergence
+# the checks allow few passes, without convergence
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: FAILING)
 def test_checks(estimator, check):

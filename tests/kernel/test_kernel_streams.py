@@ -1,4 +1,4 @@
-"""Streams: any cut, any format, saved in the middle, interrupted, with classes that appear."""
+"""Streams of kernel models: chunks, storage, saving, interrupts and new classes."""
 
 import pickle
 import signal

@@ -1,4 +1,4 @@
-"""What the tests of model files share: every row of the catalogue, and how to compare models."""
+"""Helpers for tests of model files: catalogue models, and comparison."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ ROWS = {row.name: row for row in catalogue()}
 
 
 def make(name, **params):
-    """A model of the catalogue, or a skipped test while its class does not exist."""
+    """Return a model of the catalogue."""
     try:
         return ROWS[name].make(**params)
     except AttributeError as error:
@@ -19,7 +19,7 @@ def make(name, **params):
 
 
 def problem(name, kind="strings", n=60, seed=0):
-    """Rows and targets that suit a variant; classes appear one after the other."""
+    """Return rows and targets for a variant; classes appear one after the other."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 6))
     if ROWS[name].estimator.endswith("Regressor"):
@@ -37,7 +37,7 @@ def problem(name, kind="strings", n=60, seed=0):
 
 
 def plain(value):
-    """A value in which everything can be compared with ==."""
+    """Return a value that can be compared with ==."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tolist()
     if isinstance(value, dict):
@@ -54,5 +54,5 @@ def plain(value):
 
 
 def same(one, two):
-    """Whether two models know exactly the same."""
+    """Return whether two models have equal states."""
     return type(one) is type(two) and plain(vars(one)) == plain(vars(two))

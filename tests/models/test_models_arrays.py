@@ -1,4 +1,4 @@
-"""Every array of every kind of model, changed in every way: rejected, or an equal model."""
+"""Changed arrays of all kinds of models are rejected, or give an equal model."""
 
 import json
 
@@ -95,7 +95,7 @@ KINDS = {
 
 
 def changes(array):
-    """Yield a name and a changed copy that no model can have."""
+    """Yield names and invalid copies of an array."""
     if array.size == 0:
         yield "one more", np.zeros(1, array.dtype).reshape([1] * array.ndim)
         return
@@ -120,7 +120,7 @@ def changes(array):
 
 
 def negative_counts(name, array):
-    """Yield copies of counters that no model can have."""
+    """Yield invalid copies of counters."""
     if array.dtype != np.int64 or not array.size or name.endswith((".latest", "_labels")):
         return
     changed = array.copy()
@@ -151,7 +151,7 @@ def test_changed_arrays_are_rejected_or_change_nothing(kind, tmp_path):
                 continue
             words = "words" in name and ("_with_" in name or "_columns_" in name)
             if words and len(changed) != len(array):
-                continue  # a model that has met fewer words, or one word more
+                continue  # a valid model with fewer words, or one more
             with_array(path, text, arrays, name, changed)
             try:
                 loaded = load(path)

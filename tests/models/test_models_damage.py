@@ -1,4 +1,4 @@
-"""Damaged, foreign and hostile files: an error that says so, never a crash or a wrong model."""
+"""Damaged, foreign and forged files raise an error, never a crash or a wrong model."""
 
 import hashlib
 import json
@@ -65,7 +65,7 @@ def test_appended_bytes_are_rejected(good, tmp_path):
 
 
 def forge(good, change_header=None, change_table=None):
-    """The file with a changed header and a checksum that fits: the work of a hostile hand."""
+    """Return the file with a changed header and a valid checksum."""
     length = int.from_bytes(good[:8], "little")
     table, data = json.loads(good[8 : 8 + length]), good[8 + length :]
     header = json.loads(table["__metadata__"]["aggro"])

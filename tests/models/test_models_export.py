@@ -1,4 +1,4 @@
-"""Models for scikit-learn and ONNX say what the originals say."""
+"""Exported models predict the same as the originals."""
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def test_onnx_pipeline_gives_the_same_scores(kind, dtype, tmp_path):
     X = (GAPS if kind == "gaps" else ROWS).astype(dtype)
     model = aggro.PassiveAggressiveClassifier(random_state=0)
     pipeline = make_pipeline(*PIPELINES[kind], model).fit(X, y)
-    rows = (2 * X).astype(dtype)  # beyond what was learned, so that limits matter
+    rows = (2 * X).astype(dtype)  # outside of the learned range, so that limits matter
     plain = to_sklearn(pipeline)
     close(plain.decision_function(rows), pipeline.decision_function(rows), dtype)
     runtime = pytest.importorskip("onnxruntime")

@@ -1,4 +1,4 @@
-"""Forged arrays with a checksum that fits: rejected, or loaded without harm."""
+"""Forged arrays with a valid checksum are rejected, or load without harm."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ VALUES = (-1, 0, 7, 100, 2**31, 2**40, -(2**40), 2**62)
 
 
 def forgeries(path, rng, count=12):
-    """Write the file again and again, each time with one number or one length changed."""
+    """Write the file repeatedly, each time with one number or length changed."""
     text, arrays = container.read(path)
     whole = [name for name, array in arrays.items() if array.dtype.kind in "iu" and array.size]
     for _ in range(count):
@@ -41,7 +41,7 @@ def test_forged_estimators_are_rejected(name, tmp_path):
 
 
 def numbers_in(facts, path=()):
-    """Yield where the numbers of a header are."""
+    """Yield the positions of the numbers of a header."""
     if isinstance(facts, (dict, list)):
         for key in facts if isinstance(facts, dict) else range(len(facts)):
             yield from numbers_in(facts[key], (*path, key))
@@ -50,7 +50,7 @@ def numbers_in(facts, path=()):
 
 
 def with_number(text, path, value):
-    """Return the header with another number in one place."""
+    """Return the header with one number changed."""
     facts = json.loads(text)
     *way, last = path
     inner = facts
@@ -62,7 +62,7 @@ def with_number(text, path, value):
 
 @pytest.mark.parametrize("rows", [29, 300])
 def test_forged_selection_is_rejected(rows, tmp_path):
-    """Any number of the header may differ: checkpoints, the best candidate, the shape."""
+    """Any number of the header is changed: checkpoints, the best candidate, the shape."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(rows, 3)), rng.integers(0, 2, rows)
     save(aggro.AutoClassifier().partial_fit(X, y), tmp_path / "m")

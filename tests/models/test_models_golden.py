@@ -1,4 +1,4 @@
-"""Models learn what they always learned, and files of the present format keep loading."""
+"""Models learn the recorded predictions, and golden files load."""
 
 import json
 import sys

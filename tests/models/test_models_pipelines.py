@@ -143,7 +143,7 @@ def test_models_of_scikit_learn_are_rejected(path):
 
 
 def forge(path, old, new):
-    """Write the file with another description, of the right checksum."""
+    """Write the file with another description and a valid checksum."""
     text, arrays = container.read(path)
     assert old in text
     container.write(path, text.replace(old, new), arrays)

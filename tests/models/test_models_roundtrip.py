@@ -1,4 +1,4 @@
-"""A model that was saved and loaded goes on exactly as if nothing had happened."""
+"""Saved and loaded models continue identically."""
 
 import numpy as np
 import pytest
@@ -129,7 +129,7 @@ def test_saving_keeps_links_and_the_mode_of_new_files(tmp_path):
 
 
 def test_error_counts_of_a_selection_are_restored_exactly(tmp_path):
-    """A sum less a part of it is not always the rest: files hold the rest itself."""
+    """Subtracting a part from a sum is inexact, so files contain the remainder."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(400, 3))

@@ -1,4 +1,4 @@
-"""Stream learners in files go on exactly where they stopped."""
+"""Saved and loaded stream learners continue identically."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Plain values to JSON and arrays, and back: what a model file may hold, and nothing else."""
+"""Conversion of plain values to JSON and arrays, and back."""
 
 import contextlib
 import json
@@ -93,7 +93,7 @@ def texts(data=b"abc", ends=(1, 3)):
     [
         ([1], {}),
         ({"unknown": 1}, {}),
-        ({"objects": "x"}, texts(ends=(1, 2))),  # bytes that belong to nobody
+        ({"objects": "x"}, texts(ends=(1, 2))),  # bytes outside of all texts
         ({"objects": "x"}, texts(ends=(2, 1, 3))),
         ({"objects": "x"}, texts(ends=(-1, 3))),
         ({"objects": "x"}, texts(ends=((1, 3),))),
@@ -104,7 +104,7 @@ def texts(data=b"abc", ends=(1, 3)):
     ids=str,
 )
 def test_forged_values_are_rejected(header, arrays):
-    with pytest.raises(DAMAGED):  # the reader of the file makes it a ModelFileError
+    with pytest.raises(DAMAGED):  # converted to ModelFileError by the reader
         decode(header, arrays)
 
 
@@ -169,7 +169,7 @@ FITTING = {bool: True, int: 3, float: 0.5, str: "x", dict: {}, type(None): None}
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_of_wrong_types_are_rejected(name):
-    """The types a parameter may have are those of the defaults and the documented values."""
+    """The valid types of a parameter are those of its default and documented values."""
     for kind, value in FITTING.items():
         if kind in PARAMETERS[name]:
             check_type(name, value)
@@ -190,7 +190,7 @@ def test_every_parameter_of_every_learner_has_its_types():
 
 @pytest.mark.parametrize("flat", [False, True])
 def test_several_targets_cannot_be_flat(flat):
-    """The parts of a record must be those of one model: two targets are no single column."""
+    """Records must be consistent: two targets are not a single column."""
     X = np.arange(12.0).reshape(6, 2)
     record = record_of(aggro.PassiveAggressiveRegressor().fit(X, X))
     record.attributes["_flat"] = flat

@@ -1,4 +1,4 @@
-"""A model that was read from a file is written with the same bytes, whatever it was made by."""
+"""Loading and saving a model gives the same bytes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""plot_candidates shows what candidates_ says."""
+"""plot_candidates shows the values of candidates_."""
 
 import sys
 
@@ -14,7 +14,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 
 def shown(figure):
-    """The lines of the picture by name, and the point that is marked."""
+    """Return the lines of the figure by name, and the marked point."""
     *lines, marked = figure.axes[0].get_lines()
     return {line.get_label(): np.column_stack(line.get_data()) for line in lines}, marked
 
