@@ -1,4 +1,4 @@
-"""Shared by the tests of all estimators: instances, data, and complete fitted states."""
+"""Helpers for tests of all estimators: instances, data, and fitted states."""
 
 import dataclasses
 
@@ -77,7 +77,7 @@ def _plain(value):
 
 
 def sklearn_pa(kind, rule, C, **common):
-    """Return scikit-learn's estimator for "pa1" or "pa2", whatever its version calls it."""
+    """Return scikit-learn's estimator for "pa1" or "pa2", in any version."""
     version = tuple(map(int, sklearn.__version__.split(".")[:2]))
     loss = {"Classifier": "hinge", "Regressor": "epsilon_insensitive"}[kind]
     if version < (1, 8):  # SGD has no parameter for C yet

@@ -1,4 +1,4 @@
-"""Shared by the tests of interrupts: rows, a call of many minutes, signals, stream states."""
+"""Helpers for tests of interrupts: rows, a long call, signals, stream states."""
 
 import itertools
 import linecache
@@ -13,7 +13,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((ROWS, FEATURES)) * (rng.random((ROWS, FEATURES)) < 0.5)
 Y = rng.integers(0, CLASSES, ROWS)
 WEIGHTS = rng.integers(0, 3, ROWS).astype(float)
-FOREVER = np.tile(np.arange(ROWS), 3000)  # one call that takes far longer than the test
+FOREVER = np.tile(np.arange(ROWS), 3000)  # a call that takes much longer than the test
 
 
 class Stop(Exception):

@@ -1,4 +1,4 @@
-"""Shared by the tests of the linear learner: problems, learners, storage formats, states."""
+"""Helpers for tests of the linear learner: problems, learners, storage formats, states."""
 
 import copy
 import functools

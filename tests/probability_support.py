@@ -1,4 +1,4 @@
-"""Shared by the tests of probabilities: settings, and data with known probabilities."""
+"""Helpers for tests of probabilities: settings, and data with known probabilities."""
 
 import numpy as np
 

@@ -53,7 +53,7 @@ def publish(path, contents):
     return path.as_uri()
 
 
-# -- where it comes from ----------------------------------------------------------------------
+# -- sources -------------------------------------------------------------------------------------
 
 
 def test_own_folder_comes_first(own, toy):
@@ -138,7 +138,7 @@ def test_terminal_shows_progress(own, tmp_path, monkeypatch, capsys):
     assert "toy: 0.0 of 0.0 MB" in capsys.readouterr().err
 
 
-# -- what it becomes --------------------------------------------------------------------------
+# -- contents ------------------------------------------------------------------------------------
 
 
 def test_texts_become_rows_of_length_one():

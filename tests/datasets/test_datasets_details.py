@@ -1,4 +1,4 @@
-"""The details of data sets: numbers or classes, dense or sparse, packing, where files are found."""
+"""Data sets: classes or numbers, dense or sparse, compression, search path."""
 
 import bz2
 import io
@@ -18,7 +18,7 @@ from aggro.datasets import fetch, read, table
     ("lines", "task", "kind"),
     [
         (b"1 1:1\n2 1:1\n", "multiclass", "i"),
-        (b"1 1:1\n2 1:1\n", "regression", "f"),  # whole numbers may be measured, too
+        (b"1 1:1\n2 1:1\n", "regression", "f"),  # integers may be measurements
         (b"1.5 1:1\n2 1:1\n", "binary", "f"),
         (b"1.5 1:1\n2 1:1\n", "regression", "f"),
     ],
@@ -78,7 +78,7 @@ def test_own_files_come_before_the_cache(tmp_path, monkeypatch):
     wanted = source(file="toy/toy.svm", packed=SVM)
     places = [tmp_path / "aggro" / "toy.svm", tmp_path / "aggro" / "toy" / "toy.svm",
               tmp_path / "own" / "toy.svm", tmp_path / "own" / "toy" / "toy.svm"]  # fmt: skip
-    for place in places:  # each comes before the last
+    for place in places:  # each precedes the last
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(SVM)
         monkeypatch.setenv("AGGRO_DATA", str(tmp_path / "own"))
@@ -96,7 +96,7 @@ def test_concurrent_downloads_share_one_file(tmp_path):
 
 
 class Answer(io.BytesIO):
-    """What an address sends."""
+    """A response of a server."""
 
     headers = {"Content-Length": str(3 * fetch.BYTES_AT_ONCE)}  # noqa: RUF012 -- nobody changes it
 
@@ -134,7 +134,7 @@ def test_progress_line_has_size_and_share(monkeypatch, capsys):
     bar(1_000_000)  # too soon after the last
     clock[0] += 0.25
     bar(1_000_000)
-    bar(1_000_000)  # the end is always reported
+    bar(1_000_000)  # the end is always shown
     said = capsys.readouterr().err.split("\r")
     assert said == ["", "toy: 1.0 of 4.0 MB", "toy: 3.0 of 4.0 MB", "toy: 4.0 of 4.0 MB"]
     fetch._PlainBar("toy", 0)(2_000_000)

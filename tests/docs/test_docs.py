@@ -1,9 +1,10 @@
-"""The documentation is true: its code runs and prints what it says, its tables are the code's.
+"""The code of the documentation runs with the documented output, and its tables agree with the
+code.
 
-In README.md and docs/ every fenced ``python`` block is run, in order, file by file, each file
-in a directory of its own. A block that follows at once and is fenced ``output`` is what the block
-must print. A comment ``<!-- needs: river, aggro.Perceptron -->`` before a block lets it be passed
-over where a name cannot be imported; ``scikit-learn 1.8-1.9`` asks for versions.
+In README.md and docs/ every fenced ``python`` block is run, in order, with one directory per file.
+An ``output`` block after it contains the expected output. A comment ``<!-- needs: river,
+aggro.Perceptron -->`` before a block skips it if a name cannot be imported; ``scikit-learn
+1.8-1.9`` requires a version.
 
 ``python tests/docs/test_docs.py`` prints the tables of docs/algorithms.md.
 """
@@ -25,7 +26,7 @@ from aggro.variants import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
-RUN = [page for page in PAGES if page.name != "guide.md"]  # its commands are run with the command's
+RUN = [page for page in PAGES if page.name != "guide.md"]  # tested with the command line
 FENCE = re.compile(
     r"(?:<!-- needs: (?P<needs>[^>]*?) -->\n+)?"
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$"
@@ -36,7 +37,7 @@ FENCE = re.compile(
 
 @dataclass
 class Block:
-    """A block of code: where it stands, what it needs, what it must print."""
+    """A block of code: position, requirements and expected output."""
 
     text: str
     line: int
@@ -54,7 +55,7 @@ def blocks_of(page):
 
 
 def is_met(need):
-    """Tell whether a module, a public name of aggro or a version of scikit-learn is there."""
+    """Return whether a module, a public name of aggro or a version is available."""
     if versions := re.fullmatch(r"scikit-learn (\d+)\.(\d+)-(\d+)\.(\d+)", need):
         low_major, low, high_major, high = map(int, versions.groups())
         here = tuple(map(int, import_module("sklearn").__version__.split(".")[:2]))
@@ -114,7 +115,7 @@ def test_links_and_pictures_exist(page):
 
 def test_every_picture_has_its_script():
     scripts = {path.stem.replace("_", "-") for path in (ROOT / "docs/pictures").glob("*.py")}
-    # the demo, the benchmarks, the studies, the live page in two themes (pictures/serve.py)
+    # the demo, benchmarks, studies, and the live page in two themes (pictures/serve.py)
     elsewhere = ("learning-curve", "benchmark", "tuning", "reliability", "drift", "text")
     elsewhere += ("serve-", "mixing")
     pictures = {path.stem for path in (ROOT / "docs/images").glob("*.png")}
@@ -156,7 +157,7 @@ AXES = {  # label: task, keywords
 
 
 def cell(estimator, keywords, task, choice):
-    """Return yes, no (it raises an error) or a dot (there is no such keyword)."""
+    """Return yes, no (invalid) or a dot (no such keyword)."""
     home = "aggro.estimators.kernel" if estimator.startswith("Kernel") else "aggro"
     kind = getattr(import_module(home), estimator)
     regressor = estimator.endswith("Regressor")

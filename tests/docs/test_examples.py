@@ -1,4 +1,4 @@
-"""The examples in docstrings say what really comes out, in every module."""
+"""The examples in docstrings give the documented output."""
 
 import doctest
 from importlib import import_module

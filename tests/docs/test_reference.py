@@ -1,4 +1,4 @@
-"""The reference is whole: every public name has its page, and an example that runs as it stands."""
+"""The API reference is complete: every public name has a page and a runnable example."""
 
 import doctest
 import inspect
@@ -71,7 +71,7 @@ def test_every_parameter_is_described_with_its_default(name):
 
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_inherited_descriptions_have_equal_defaults(name):
-    """Unless its own entry says which default it has."""
+    """Unless the description gives a default."""
     import aggro
 
     thing = getattr(aggro, name)

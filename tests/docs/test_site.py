@@ -1,4 +1,4 @@
-"""The site is whole before it is built: its menu, its links, its catalogue, what goes with it."""
+"""Sources of the site: menu, links, catalogue and metadata."""
 
 import ast
 import doctest
@@ -104,7 +104,7 @@ def test_the_gallery_has_a_title_a_picture_and_words_for_each():
         assert "plt.show()" in ast.unparse(tree) and "aggro" in ast.unparse(tree)
 
 
-# -- what a public repository says of the package --------------------------------------------------
+# -- metadata of the package ---------------------------------------------------------------------
 
 
 def test_one_version_everywhere():

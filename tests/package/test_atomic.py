@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, keep who may read them, and nothing else is ever replaced."""
+"""Files are written atomically, keep their permissions, and nothing else is replaced."""
 
 import os
 import shutil
@@ -115,7 +115,7 @@ def test_owner_and_group_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fchown", lambda handle, owner, group: given.append((owner, group)))
     atomic._own(handle, os.stat_result(as_of))
     assert given == [(status.st_uid + 1, -1), (-1, status.st_gid + 1)]
-    atomic._own(handle, status)  # nothing to do
+    atomic._own(handle, status)  # nothing to change
     os.close(handle)
     assert len(given) == 2
 
@@ -175,7 +175,7 @@ def test_pipe_is_written_directly(tmp_path, through_a_link):
 @posix
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there are no names of open files")
 def test_open_descriptor_is_written_directly(tmp_path):
-    """As ``-o /dev/stdout >> log`` needs it: the log is neither replaced nor cut."""
+    """As for ``-o /dev/stdout >> log``: the log is neither replaced nor truncated."""
     log = tmp_path / "log"
     log.write_bytes(b"before\n")
     with log.open("ab") as stream:
@@ -187,13 +187,13 @@ def test_open_descriptor_is_written_directly(tmp_path):
 
 @pytest.fixture
 def places(tmp_path):
-    """Everything that must not be replaced, with what its error says."""
+    """Return paths that must not be replaced, with their errors."""
     found = {"folder": "folder", "nowhere/file": "no folder", "plain/file": "no folder"}
     (tmp_path / "folder").mkdir()
     (tmp_path / "plain").write_bytes(b"")
     if hasattr(socket, "AF_UNIX"):
         where = Path.cwd()
-        os.chdir(tmp_path)  # names of sockets are short
+        os.chdir(tmp_path)  # names of sockets are limited
         try:
             with socket.socket(socket.AF_UNIX) as made:
                 made.bind("socket")
@@ -277,7 +277,7 @@ def test_write_errors_name_the_given_path(tmp_path):
 
 
 def test_error_of_another_file_keeps_its_name(tmp_path):
-    """As when a cache is written and the data cannot be read."""
+    """As if the data of a cache cannot be read."""
     with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "cache"):
         (tmp_path / "data").open()
     assert caught.value.filename == str(tmp_path / "data")
@@ -295,7 +295,7 @@ def test_text_is_utf8_with_unchanged_line_ends(tmp_path):
 
 
 def test_checksum_covers_every_byte_of_a_model(tmp_path):
-    """The last one too; in the checksum itself any change is noticed as well."""
+    """This includes the last byte, and the checksum itself."""
     path = tmp_path / "model"
     container.write(path, '{"a":1}', {"x": np.arange(3.0), "y": np.array([7], np.uint8)})
     good = path.read_bytes()

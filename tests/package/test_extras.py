@@ -1,4 +1,4 @@
-"""With NumPy alone: what works does, and what does not says which extra is missing."""
+"""With NumPy alone, features work or name the missing extra."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from aggro.extras import PACKAGES, optional
 
-# Packages that are hidden from one process, as if they were not installed.
+# Hides packages from a process, as if they were not installed.
 BARE = """
 import json, pathlib, sys
 HIDDEN = set("sklearn scipy matplotlib pyarrow onnx rich zstandard pandas polars".split())

@@ -1,4 +1,4 @@
-"""What works with NumPy alone, and how quickly names are imported."""
+"""Features that work with NumPy alone, and import times."""
 
 import subprocess
 import sys
@@ -109,7 +109,7 @@ except ImportError as error:
 def test_estimator_is_imported_in_less_than_a_third_of_a_second():
     code = "import time; from aggro import AutoClassifier; print(time.process_time())"
     lines = (subprocess.check_output([sys.executable, "-c", code]) for _ in range(5))
-    assert min(map(float, lines)) < 0.3  # processor time, NumPy included
+    assert min(map(float, lines)) < 0.3  # processor time, including NumPy
 
 
 def test_estimators_do_not_import_scikit_learn():

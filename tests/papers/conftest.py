@@ -1,4 +1,4 @@
-"""A small experiment on generated data, as a package of its own."""
+"""A small experiment on generated data, in a separate package."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""When claims hold: the definition, the correction for many tests, and the test itself."""
+"""Verdicts on claims: definition, correction for multiple tests, and the test."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ from studies.papers.claims import (
         (1, 2, 0, "does not hold"),
         (3, 2, 7, "holds in part"),
         (3, 0, 9, "holds in part"),
-        (2, 0, 10, "inconclusive"),  # what is open is no evidence against it
+        (2, 0, 10, "inconclusive"),  # open parts are no evidence against it
         (0, 0, 5, "inconclusive"),
         (0, 1, 5, "inconclusive"),
         (0, 2, 6, "does not hold"),
@@ -49,7 +49,7 @@ def test_selection_rule_is_defined_once(favour, against, open_, expected):
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 12, 27])
 @pytest.mark.parametrize("tested", [True, False])
 def test_every_verdict_can_be_reached(count, tested):
-    """Whether by tests or by thresholds, with any number of parts that a claim may have."""
+    """By tests or by thresholds, with any number of parts."""
     states = [Part(True, 1e-9 if tested else None), Part(False, 1e-9 if tested else None)]
     states += [Part(True, 1.0)] if tested else []  # open
     kinds = product(range(count + 1), range(len(states)), range(len(states)))
@@ -97,7 +97,7 @@ def test_difference_is_tested_a_paired_t_test():
     assert paired(ours, theirs) == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
     assert paired(theirs, ours) == pytest.approx(paired(ours, theirs))
     assert paired(ours, ours) == paired([1.0], [2.0]) == 1.0
-    assert paired([1.0, 2.0], [2.0, 3.0]) == 0.0  # the same difference each time
+    assert paired([1.0, 2.0], [2.0, 3.0]) == 0.0  # equal differences
 
 
 def test_overlapping_folds_widen_the_interval():

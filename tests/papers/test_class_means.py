@@ -1,4 +1,4 @@
-"""The rule that the paper on class means ran, beside aggro's exact one; the blog's two programs."""
+"""The rule of the paper on class means and of the blog, compared with aggro's exact rule."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The kernel's vote, and C from the middle of a plateau."""
+"""The kernel vote, and the selection of C in the middle of a plateau."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from studies.papers.minibatches.protocol import READINGS, choose, run
 
 @pytest.fixture
 def blobs(monkeypatch):
-    """Two far blobs, which every setting tells apart after a few rows."""
+    """Two distant blobs, which every setting separates after a few rows."""
     random = np.random.default_rng(4)
     y = random.integers(0, 2, 80)
     X = random.normal(size=(80, 2)) * 0.05 + (2 * y[:, None] - 1)
@@ -41,5 +41,5 @@ def test_the_vote_counts_each_row_once():
     near_five = np.array([[4.9], [0.05]]), np.array([0, 1])
     error = protocol._vote_error((X, y, *near_five), 1.0, READINGS["plain"])
     assert error == 0.0
-    # with a bias every row votes everywhere, and the larger class wins
+    # with a bias all rows vote, and the larger class wins
     assert protocol._vote_error((X, y, *near_five), 1.0, READINGS["intercept"]) >= 0.0

@@ -27,7 +27,7 @@ def finish(module, store, quick=False):
 
 @pytest.fixture
 def written(toy, tmp_path):
-    """Run the toy end to end; return its report."""
+    """Run the toy experiment; return its report."""
     module = toy.module
     store = Store(module, tmp_path / "build")
     finish(module, store)
@@ -69,12 +69,12 @@ def test_summary_follows_from_saved_results(written, toy, tmp_path):
     assert facts == {}
 
 
-# -- nothing is overwritten by less -------------------------------------------------------------
+# -- incomplete runs -----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def alone(toy, tmp_path, monkeypatch):
-    """Let the command know the toy alone, in a folder of its own."""
+    """Make the toy the only experiment of the command, in a separate folder."""
     module = toy.module
     store = Store(module, tmp_path / "build")
     (tmp_path / "studies" / "papers").mkdir(parents=True)
@@ -114,7 +114,7 @@ def test_an_incomplete_run_leaves_the_committed_report(alone, capsys, tmp_path):
     with warnings.catch_warnings(record=True) as leaked:
         warnings.simplefilter("always")
         assert command.main(["--report-only"]) == 1
-    assert leaked == []  # though the mean of no runs is asked for
+    assert leaked == []  # although the mean of no runs is computed
     assert "Not complete (1 of 8 cells)" in capsys.readouterr().out
     assert all(path.read_text() == text for path, text in kept.items())
     assert "1 of 8 cells" in (tmp_path / "build" / "partial" / "REPORT.md").read_text()
@@ -164,7 +164,7 @@ PAPERS = [
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_printed_number_is_in_the_report(name):
-    """Each parses, stands once, and is answered, also when nothing was run."""
+    """Each is parsed, unique and answered, even without results."""
     module = importlib.import_module(f"studies.papers.{name}")
     published = read_published(ROOT / "studies" / "papers" / name / "published.tsv")
     assert all(entry.better in ("lower", "higher", "-") for entry in published)
@@ -193,7 +193,7 @@ def test_every_cell_is_plain_and_unique(name):
 
 @pytest.fixture(scope="module")
 def committed():
-    """Return what is kept of the last full run."""
+    """Return the saved results of the last full run."""
     modules = {name: importlib.import_module(f"studies.papers.{name}") for name in PAPERS}
     return digest.read(ROOT / "studies" / "papers" / "results.json", modules)
 
@@ -204,7 +204,7 @@ def test_committed_summary_follows_from_saved_results(committed):
 
 
 def words(text):
-    """Count what has a letter in it; numbers and the lines of tables are not words."""
+    """Count words with a letter, without tables."""
     return sum(bool(re.search(r"[^\W\d_]", word)) for word in text.replace("<br>", " ").split())
 
 
@@ -229,7 +229,7 @@ def test_page_of_advice_follows_from_saved_results(committed):
 
 
 def test_measured_numbers_are_generated():
-    """The words of the page hold settings alone; what was measured comes from the results."""
+    """The text contains settings only; measurements come from the results."""
     words = re.sub(r"\{\w+\}|`[^`]*`|\]\([^)]*\)", "", which.TEMPLATE.read_text())
     settings = {"C near 1", "C from 0.1 to 1", "r = 1", "of 8"}
     for text in settings:
@@ -258,7 +258,7 @@ def turned(claim, favour, against):
 
 
 def test_every_claim_can_have_every_verdict(committed):
-    """Also among all the other tests of its paper, which are corrected together."""
+    """This includes the correction for the other tests of its paper."""
     papers, _ = committed
     for paper in papers:
         assert any(claim.says.startswith(paper.module.MAIN) for claim in paper.claims)

@@ -46,7 +46,7 @@ def test_c_is_chosen_in_the_middle_of_a_plateau():
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Draw into memory; return the panels of each figure by its name."""
+    """Draw into memory; return the panels of each figure by name."""
     panels = {}
     original = style.canvas
 
@@ -88,4 +88,4 @@ def test_line_figures_have_at_most_six_distinct_curves(drawn, tmp_path):
             online = [line for line in lines if line[2] not in learners.BATCH]
             assert all(marker != "None" for _, marker, _ in online)
             assert len({colour for colour, _, _ in lines}) == len(lines)
-            assert "#009E73" not in {colour for colour, _, _ in lines}  # green beside blue
+            assert "#009E73" not in {colour for colour, _, _ in lines}  # green next to blue

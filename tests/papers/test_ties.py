@@ -1,4 +1,4 @@
-"""Of equally good settings, the one in the middle of their range is taken."""
+"""Of equally good settings, the middle one is selected."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ from studies.papers.ties import best, middle, tied
         ([3, 1, 2], 1),
         ([1, 1, 1, 2, 2], 1),
         ([1, 1, 1, 1, 1, 1, 1], 3),  # not the smallest C of a plateau
-        ([1, 1, 1, 1], 2),  # of two in the middle, the one further up
-        ([1, 2, 2, 1, 1], 3),  # the nearest one that is tied
-        ([0.1 + 0.2, 0.3, 1.0], 1),  # rounding is no difference
+        ([1, 1, 1, 1], 2),  # of two middle ones, the larger
+        ([1, 2, 2, 1, 1], 3),  # the nearest tied one
+        ([0.1 + 0.2, 0.3, 1.0], 1),  # rounding is not a difference
     ],
 )
 def test_tie_on_one_axis_is_broken_at_the_middle(errors, place):

@@ -1,4 +1,4 @@
-"""Verdicts on numbers made by hand."""
+"""Verdicts on constructed numbers."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ def printed(value, spread=None, better="lower", decimals=2, measure="error (%)")
 @pytest.mark.parametrize(
     ("entry", "values", "mark"),
     [
-        # with an interval: in it, or out of it by more than two standard errors
+        # with an interval: inside, or outside by more than two standard errors
         (printed(20.0, 3.0), [21.0, 23.0, 22.0], "inside"),
         (printed(20.0, 3.0), [24.0, 24.2], "worse"),
         (printed(20.0, 3.0), [10.0, 10.2], "better"),
         (printed(80.0, 3.0, "higher"), [90.0, 90.0], "better"),
         (printed(80.0, 3.0, "higher"), [70.0, 70.0], "worse"),
-        (printed(20.0, 1.0), [10.0, 30.0], "inconclusive"),  # inside, but as well anywhere
+        (printed(20.0, 1.0), [10.0, 30.0], "inconclusive"),  # inside, but uninformative
         (printed(20.0, 1.0), [19.6, 20.5], "inside"),  # ours is as wide as the printed one
         (printed(20.0, 1.0), [19.4, 20.5], "inconclusive"),  # ours is wider
         (printed(20.0, 1.0), [12.0, 32.0], "inconclusive"),  # outside, by less than the uncertainty
@@ -32,7 +32,7 @@ def printed(value, spread=None, better="lower", decimals=2, measure="error (%)")
         # a quarter of small numbers
         (printed(2.0), [2.4, 2.4], "inside"),
         (printed(2.0), [2.6, 2.6], "worse"),
-        (printed(0.01, decimals=2), [0.014], "inside"),  # what rounding hides
+        (printed(0.01, decimals=2), [0.014], "inside"),  # hidden by rounding
         (printed(20.0, better="-"), [9.0], "not judged"),
         (printed(20.0), None, "not comparable"),
         (printed(20.0), [], "not comparable"),
@@ -43,7 +43,7 @@ def test_verdict(entry, values, mark):
 
 
 def test_ten_wide_folds_are_inconclusive():
-    """The mean of ten folds is judged by its own error, not by the spread of single folds."""
+    """The mean of ten folds is judged by its standard error, not by the spread of folds."""
     folds = 10.4 + 1.9 * np.array([-1, 1] * 5)
     assert abs(folds.mean() - 14.0) < 2 * deviation(folds)
     assert judge(printed(14.0), folds).mark == "better"
@@ -56,7 +56,7 @@ def test_uncertainty_of_the_printed_number_counts():
     near = np.array([20.1, 20.2])
     assert judge(entry, near).mark == "inside"
     assert judge(entry, near, printed_error=1.5).mark == "inconclusive"
-    # a printed interval holds it already
+    # contained in the printed interval
     assert judge(printed(20.0, 2.0), near, printed_error=1.5).mark == "inside"
 
 
@@ -95,4 +95,4 @@ def test_summary_counts_are_consistent():
     count = tally(judged)
     assert (count.inside, count.better, count.worse, count.untold, count.other) == (1, 1, 1, 1, 1)
     assert (count.judged, count.missing) == (5, 1)
-    assert count.near == 3  # in the range by its mean: the first two, and the other data
+    assert count.near == 3  # mean in the range: the first two, and the other data

@@ -1,4 +1,4 @@
-"""The optimisation problem of one round, written down independently of the code that solves it."""
+"""The optimisation problem of one round, independent of the solving code."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,9 @@ class Round:
         return np.sum((D @ P if P.ndim == 2 else D * P) * D)
 
     def violations(self, W):
-        """xi of each example at W; the constrained class of top and predicted is the centre's."""
+        """Return xi of each example at W; the constrained class of top and predicted is the
+        centre's.
+        """
         s = self.rows @ W.T
         if self.kind == "binary":
             gap = 1 - self.y * s[:, 0]
@@ -60,7 +62,7 @@ class Round:
         return near + self.C * np.sum(self.omega * xi**power)
 
     def assert_minimised_by(self, W, rng, tries=12):
-        """F(W + D) >= F(W) + (1 + gamma)/2 |D|^2: true only of the minimiser."""
+        """Assert F(W + D) >= F(W) + (1 + gamma)/2 |D|^2, which holds only at the minimiser."""
         value = self.objective(W, tolerance=1e-9)
         assert np.isfinite(value), "a hard constraint is violated"
         scale = 1e-9 * (1 + abs(value))
@@ -79,7 +81,7 @@ class Round:
 
 
 def class_mean_pull(history, kind, n_outputs, size, intercept):
-    """m from the raw history of (row, label, weight), the nearest-centroid classifier."""
+    """Return m, the nearest-centroid classifier, from the history of (row, label, weight)."""
 
     def centroid(chosen):
         if not chosen:
@@ -109,7 +111,7 @@ def labels_for(task, rng, n, n_outputs):
 
 
 def group_targets(task, coupled, y, n_outputs):
-    """Labels of each group of outputs that learn together."""
+    """Return the labels of each group of outputs."""
     if coupled or task == "binary":
         return [np.asarray(y, dtype=float)]
     if task == "multiclass":

@@ -1,4 +1,4 @@
-"""The theorems that hold: mistake and loss bounds against any comparator u, and identities."""
+"""Theorems: mistake and loss bounds for any comparator u, and identities."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def noisy_multiclass(flip):
 
 
 def losses_of(learner, X, y):
-    """The loss progressive_loss before each step."""
+    """Return the loss before each step."""
     progressive_loss, before = [], 0.0
     for row, label in zip(X, y, strict=True):
         learner.learn(row, label)

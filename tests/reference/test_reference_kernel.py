@@ -1,4 +1,4 @@
-"""Kernel learners: the linear kernel is the linear learner; a budget forgets at least cost."""
+"""Kernel learners: equality with the linear learner, and budgets of least cost."""
 
 import numpy as np
 import pytest
@@ -78,13 +78,13 @@ def test_removal_is_the_projection_of_least_cost(maintenance):
         best = error(kept)
         touched = np.any(kept != beta[left], axis=1)
         assert touched.sum() <= {"simple": 1, "nearest": 2, "projection": 6}[maintenance]
-        for _ in range(20):  # no other coefficients on V come nearer to the old function
+        for _ in range(20):  # no other coefficients on V are closer to the old function
             other = kept + 0.1 * rng.normal(size=kept.shape) * touched[:, None]
             assert error(other) >= best - 1e-12
         if maintenance == "nearest":
             distances = [np.sum((P[j] - P[r]) ** 2) if j != r else np.inf for j in range(6)]
             assert list(left[touched]) == [np.argmin(distances), 6]
-        if maintenance == "simple":  # nor the removal of another row
+        if maintenance == "simple":  # and no other removal
             costs = [beta[j] @ beta[j] * (K[j, j] - K[j, 6] ** 2 / K[6, 6]) for j in range(6)]
             assert r == np.argmin(costs)
             assert best == pytest.approx(min(costs))
@@ -108,7 +108,7 @@ def test_removal_keeps_the_new_example_and_larger_spans_cost_less():
 
 @pytest.mark.parametrize("maintenance", ["simple", "nearest", "projection"])
 def test_budget_step_minimises_the_pa_objective(maintenance):
-    """1/2|f - f_t|^2 + C l over f = f_t - a_r phi_r + span(V): the step and removal together."""
+    """The step and the removal minimise 1/2|f - f_t|^2 + C l over f = f_t - a_r phi_r + span(V)."""
     rng = np.random.default_rng(5)
     X, y = data("binary", seed=5, d=3)
     learner = ReferenceKernelLearner(

@@ -1,4 +1,4 @@
-"""Every rule is the minimiser of its problem, in every combination of the axes."""
+"""Every rule minimises its problem, for all combinations of the axes."""
 
 from itertools import product
 
@@ -30,7 +30,7 @@ CASES = [(*task[:3], loss) for task in TASKS for loss in task[3]]
 
 
 def watch(learner, rng, rounds=6, dimension=5):
-    """Learn random batches; after each, hold the weights against the problem of that round."""
+    """Learn random batches; after each, compare the weights with the problem of that round."""
     moved = 0
     queues = [[] for _ in learner.groups]
     histories = [[] for _ in learner.groups]
@@ -50,7 +50,7 @@ def watch(learner, rng, rounds=6, dimension=5):
                 pull = class_mean_pull(history, group.task.kind, *W.shape, learner.fit_intercept)
             settings = group.task.kind, learner.loss, learner.C, learner.epsilon
             rest = precision, rows, target, omega
-            here = Round(*settings, W, W, 0.0, *rest)  # no centre move: violations at w_t
+            here = Round(*settings, W, W, 0.0, *rest)  # no pull: violations at w_t
             if learner.trigger == "loss" and not np.any(here.violations(W) > 0):
                 assert group.W is W
                 assert group.metric.precision is precision

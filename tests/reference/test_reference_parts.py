@@ -1,4 +1,4 @@
-"""The parts of the plain NumPy learner, each by itself: bounds, signs, constants."""
+"""Parts of the NumPy learner: bounds, signs, constants."""
 
 from math import inf, sqrt
 
@@ -63,7 +63,7 @@ def test_step_sizes_follow_the_formulas():
 def test_support_classes_share_a_slack():
     losses = np.array([1.0, 3.0, -1.0])
     tau = support_classes(losses, 1.0, slack("hard", 1.0))
-    assert_close(tau, [0.0, 1.5, 0.0])  # 3 / 2, and then the first has none left
+    assert_close(tau, [0.0, 1.5, 0.0])  # 3 / 2, after which the first has no loss
     assert_close(support_classes(np.array([3.0, 3.0]), 1.0, slack("hard", 1.0)), [1.0, 1.0])
     assert_close(support_classes(np.array([3.0, 3.0]), 1.0, slack("hinge", 0.5)), [0.25, 0.25])
     assert not support_classes(np.array([0.0, -1.0]), 1.0, slack("hard", 1.0)).any()
@@ -90,7 +90,7 @@ def test_rows_of_weight_zero_are_not_in_batches():
 
 
 def test_contradictory_examples_are_learned_one_by_one():
-    """The same row with both signs: the dual has no end, and each takes its step alone."""
+    """The same row with both signs: the dual is unbounded, and rows are learned one by one."""
     A = np.array([[2.0, -2.0], [-2.0, 2.0]])
     assert batch_dual(A, np.ones(2), np.full(2, inf), np.zeros(2)) is None
     gram, hard = np.ones((2, 2)), [slack("hard", 1.0)] * 2
@@ -102,7 +102,7 @@ def test_contradictory_examples_are_learned_one_by_one():
 
 
 def test_contradictory_examples_use_the_best_wrong_class_after_earlier_steps():
-    """Steps of a batch that cannot be met change the best wrong class of the examples after."""
+    """Steps of an infeasible batch change the best wrong class of later examples."""
     rng = np.random.default_rng(0)
     X, y, hard = rng.normal(size=(12, 2)), rng.integers(0, 4, 12), [slack("hard", 1.0)] * 12
     task, gram = Task("top", "least_squares"), X @ X.T
@@ -145,7 +145,7 @@ def test_precision_grows_with_updates():
     diagonal.grow(np.array([1.0, 1.0]), 1.0, forgetting=0.25)
     assert_close(diagonal.precision, [1 + 0.75 * 2 + 1, 2])
     diagonal.grow(np.array([0.0, 1.0]), 1.0, forgetting=0.5)
-    assert_close(diagonal.precision, [3.5, 1.5 + 1])  # only what is met forgets
+    assert_close(diagonal.precision, [3.5, 1.5 + 1])  # only features of the update forget
 
 
 def test_class_means_are_weighted():
@@ -155,7 +155,7 @@ def test_class_means_are_weighted():
     found = means.classifier(constant=1.0)
     assert_close(found[0], [2.5, 3.5, -(2.5**2 + 3.5**2) / 2])
     assert_close(found[1], [5, 0, -12.5])
-    assert_array_equal(found[2], 0)  # never seen
+    assert_array_equal(found[2], 0)  # class without examples
     assert_close(means.classifier(constant=None)[0], [2.5, 3.5, 1])
     means.frozen = True
     means.update(rows, np.array([2, 2, 2]), np.ones(3))
@@ -267,7 +267,7 @@ def test_confidence_rules_reject_batches():
     with pytest.raises(ValueError, match="one example at a time"):
         learner.learn_batch(np.eye(2), [1, -1])
     learner.learn([1.0, 0.0], 1)
-    learner.learn([0.0, 1.0], -1, weight=0.0)  # absent
+    learner.learn([0.0, 1.0], -1, weight=0.0)  # weight zero
     assert learner.W.tolist() == [[1, 0]] and learner.b.tolist() == [1]
     assert (learner.n_updates, learner.n_mistakes) == (1, 1)
 
@@ -327,7 +327,7 @@ def test_losses_below_rounding_error_are_zero():
 
 
 def test_uniform_numbers_are_those_of_splitmix64():
-    """The first numbers of its author's code for the seed 1234567."""
+    """The first numbers of the author's code for the seed 1234567."""
     published = (6457827717110365317, 3203168211198807973, 9817491932198370423)
     uniform = Uniform(1234567)
     assert [uniform.draw() for _ in published] == [((n >> 11) + 1) / 2**53 for n in published]

@@ -1,4 +1,4 @@
-"""Each idea, switched off, leaves the plain rule; equal problems give equal weights."""
+"""Disabled options give the plain rule; equal problems give equal weights."""
 
 import numpy as np
 import pytest

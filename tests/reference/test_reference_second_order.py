@@ -1,4 +1,4 @@
-"""Confidence rules satisfy their optimality conditions; the metric grows as the papers say."""
+"""Confidence rules satisfy their optimality conditions; the metric grows as in the papers."""
 
 from math import inf, log, sqrt
 
@@ -22,7 +22,7 @@ def after(M, V, alpha, kappa):
 
 
 def kl(M, V, mean_step, kappa):
-    """KL of the new Gaussian to the old, for a step along Sigma x and a rank-one precision."""
+    """Return the KL divergence of the new Gaussian from the old, for a step along Sigma x."""
     return (1 / (1 + kappa * V) - 1 + log(1 + kappa * V) + mean_step**2 * V) / 2
 
 
@@ -87,7 +87,7 @@ def objective(rule, M, V, phi, C, r, alpha, kappa):
 
 
 def test_no_other_step_does_better():
-    """Random (alpha, kappa) around the closed form never lower the objective."""
+    """Random (alpha, kappa) near the closed form never lower the objective."""
     rng = np.random.default_rng(0)
     for _ in range(300):
         M, V = rng.normal(), 10 ** rng.uniform(-1, 1)

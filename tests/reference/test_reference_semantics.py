@@ -1,4 +1,4 @@
-"""Edges: absent examples, weights, averages, counts, contradictions and rejected settings."""
+"""Edge cases: zero rows, weights, averages, counts, contradictions and invalid settings."""
 
 from itertools import product
 
@@ -126,7 +126,7 @@ def test_contradictory_hard_batch_is_learned_one_by_one(task, outputs, multiclas
     if multiclass == "support" or task == "binary":
         direct.learn_stream(X, y)
         assert_close(batch.W, direct.W, rtol=1e-12)
-    assert np.linalg.norm(batch.W) < 10  # the dual of a contradiction grows without end
+    assert np.linalg.norm(batch.W) < 10  # the dual of a contradiction is unbounded
 
 
 def test_contradictory_hard_tubes_are_learned_one_by_one():
@@ -152,12 +152,12 @@ def test_first_sweep_rule_does_not_hide_a_feasible_batch():
 
 def test_counts_are_correct():
     learner = ReferenceLearner("multiclass", 2, 3, loss="hard", multiclass="predicted")
-    learner.learn([1.0, 0.0], 0)  # all scores tie: the first class is predicted, rightly
+    learner.learn([1.0, 0.0], 0)  # all scores are equal: the first class is predicted, correctly
     assert (learner.n_mistakes, learner.n_updates, learner.cumulative_loss) == (0, 0, 1.0)
     learner.learn([1.0, 0.0], 1)
     assert (learner.n_mistakes, learner.n_updates, learner.cumulative_loss) == (1, 1, 2.0)
     ovr = ReferenceLearner("multiclass", 2, 3, multiclass="ovr")
-    ovr.learn([1.0, 0.0], 1)  # a score of 0 is a negative answer
+    ovr.learn([1.0, 0.0], 1)  # a score of 0 is a negative prediction
     assert (ovr.n_mistakes, ovr.n_updates, ovr.cumulative_loss) == (1, 3, 3.0)
     tube = ReferenceLearner("regression", 2, 2, loss="epsilon_insensitive", epsilon=0.5)
     tube.learn([1.0, 0.0], [2.0, 0.1])

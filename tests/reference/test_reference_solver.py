@@ -63,7 +63,7 @@ def test_support_classes_equal_the_solver(loss):
 
 @pytest.mark.parametrize("loss", KINDS)
 def test_class_means_equal_the_printed_problem(loss):
-    """Paper 000, eq. 2, with the means of all examples seen, the present one included."""
+    """Paper 000, eq. 2, with the means of all examples, including the current one."""
     rng = np.random.default_rng(3)
     gamma, C = 0.4, 0.5
     learner = ReferenceLearner(
@@ -150,15 +150,15 @@ def test_batch_dual_satisfies_its_optimality_conditions_on_degenerate_batches():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_long_curved_ascent_terminates(seed):
-    """What a long step leaves of the slope is rounding, also where the slope itself is small."""
+    """After a long step, the remaining slope is rounding error, even if the slope was small."""
     random = np.random.default_rng(seed)
     basis = np.linalg.qr(random.normal(size=(3, 3)))[0]
     Q = np.eye(5)
     Q[:3, :3] = basis @ np.diag([1e-6, 0.5, 1.0]) @ basis.T
-    Q[3, :3] = Q[:3, 3] = 1e-8  # so that its slope has the rounding of the others
+    Q[3, :3] = Q[:3, 3] = 1e-8  # its slope has the rounding error of the others
     slope = np.array([*random.normal(size=3), 1e-6, 1e-6])
     direction, longest = _ascent(Q, slope, np.ones(5, bool), 1e-12 * np.abs(slope))
     assert longest == 1.0
     np.testing.assert_allclose(Q @ direction, slope, atol=1e-8)
-    opposed = np.array([[1.0, -1.0], [-1.0, 1.0]])  # both up: straight, without an end
+    opposed = np.array([[1.0, -1.0], [-1.0, 1.0]])  # along both: no curvature, unbounded
     assert _ascent(opposed, np.ones(2), np.ones(2, bool), np.zeros(2))[1] == np.inf

@@ -1,4 +1,4 @@
-"""What a variant is made of: the numbers of the losses, the bounds, the axes that clash."""
+"""Settings: numbers of the losses, bounds, incompatible axes."""
 
 from dataclasses import replace
 from math import inf, nan
@@ -139,10 +139,10 @@ def test_unknown_choice_suggests_the_nearest_name():
     assert near("xyz", ["full", "diagonal"]) == ""
 
 
-# -- axes that clash -------------------------------------------------------------------------
+# -- incompatible axes ---------------------------------------------------------------------------
 
 SEVERAL = {"task": "multiclass", "multiclass": "support"}
-CLASHING = [  # settings that clash, what makes them fine, a word of the reason
+CONFLICTS = [  # incompatible settings, a valid change, a word of the reason
     ({**SEVERAL, "loss": "least_squares"}, {"multiclass": "top"}, "shared slack"),
     ({**SEVERAL, "loss": "least_squares"}, {"task": "binary"}, "shared slack"),
     *(
@@ -175,24 +175,22 @@ CLASHING = [  # settings that clash, what makes them fine, a word of the reason
 ]
 
 
-@pytest.mark.parametrize(("axes", "remedy", "why"), CLASHING, ids=str)
+@pytest.mark.parametrize(("axes", "remedy", "why"), CONFLICTS, ids=str)
 def test_incompatible_parameters_are_rejected(axes, remedy, why):
     with pytest.raises(ValueError, match=why) as caught:
         check_settings(settings(**axes), ALL)
     assert str(caught.value)[0].isupper() and str(caught.value).endswith(".")
     check_settings(settings(**{**axes, **remedy}), ALL)
-    (found,) = (clash for clash in INCOMPATIBLE if clash.when(settings(**axes)))
+    (found,) = (each for each in INCOMPATIBLE if each.when(settings(**axes)))
     assert set(found.axes) <= {*axes, "multiclass", "loss"}
 
 
 def test_every_incompatible_combination_is_tested():
-    met = {
-        clash for axes, _, _ in CLASHING for clash in INCOMPATIBLE if clash.when(settings(**axes))
-    }
+    met = {each for axes, _, _ in CONFLICTS for each in INCOMPATIBLE if each.when(settings(**axes))}
     assert met == set(INCOMPATIBLE)
 
 
-# -- what may change, what is open -----------------------------------------------------------
+# -- changes and selection -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table of estimators against the estimators: names, defaults and losses are the same."""
+"""The table of estimators agrees with the estimators: names, defaults and losses."""
 
 import inspect
 

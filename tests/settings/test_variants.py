@@ -1,4 +1,4 @@
-"""The catalogue: which estimator and which keywords a published name stands for."""
+"""The catalogue: the estimator and keywords of each published name."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_published_name_has_the_parameters_of_its_paper():
     own = {row.name: {k: v for k, v in row.params.items() if k != "average"} for row in ROWS}
     assert {row.name: (row.estimator, own[row.name]) for row in ROWS} == MEANT
     assert not any(row.params.get("average") for row in ROWS)  # the last weights predict
-    assert len(ROWS) == len(MEANT)  # no name twice
+    assert len(ROWS) == len(MEANT)  # names are unique
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -68,7 +68,7 @@ def test_variant_makes_its_estimator(row):
 
 def test_keywords_override_the_variant():
     assert aggro.from_name("PAmW-1", queue=7, C=0.3).get_params()["queue"] == 7
-    assert find("PAmW-1").params["queue"] == 5  # the row stays
+    assert find("PAmW-1").params["queue"] == 5  # the row is unchanged
 
 
 def test_catalogue_is_a_copy():

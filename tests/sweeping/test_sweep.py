@@ -1,4 +1,4 @@
-"""Settings swept side by side are the settings learned alone."""
+"""Swept settings equal settings learned alone."""
 
 import doctest
 
@@ -49,7 +49,7 @@ def test_swept_setting_equals_the_setting_learned_alone(classes, storage, fixed)
             random_state=0, **{"average": False, **row.params}
         )
         alone.partial_fit(X, y, classes=np.unique(y))
-        if fixed.get("average") != "reservoir":  # which draws other random numbers side by side
+        if fixed.get("average") != "reservoir":  # a sweep draws other random numbers
             assert_close(model.coef_, alone.coef_, rtol=1e-12)
             assert_close(model.intercept_, alone.intercept_, rtol=1e-12)
         assert row.updates == [alone.n_updates_]
@@ -111,7 +111,7 @@ LINEAR = [row for row in ROWS if not row.estimator.startswith("Kernel")]
 
 @pytest.mark.parametrize("variant", LINEAR, ids=lambda variant: variant.name)
 def test_each_variant_has_its_own_row(variant):
-    """Alone and beside others, a variant is what its estimator learns, never another."""
+    """Alone and with others, a variant equals its estimator."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 5))
     y = X @ np.arange(5.0)
@@ -209,8 +209,8 @@ def test_plot_is_saved(tmp_path):
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
-def told_by(axes):
-    """The names in the legend of a picture, if it has one."""
+def legend_of(axes):
+    """Return the names in the legend of a figure."""
     legend = axes.get_legend()
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
@@ -219,14 +219,14 @@ def test_plot_labels_its_lines():
     X, y = problem()
     result = aggro.sweep(X, y, C=[0.1, 1.0], loss=["hinge", "hard"])
     left, right = result.plot().axes
-    assert told_by(left) == ["loss=hinge", "loss=hard"] and left.get_xlabel() == "C"
+    assert legend_of(left) == ["loss=hinge", "loss=hard"] and left.get_xlabel() == "C"
     assert left.get_xscale() == "log" and [len(line.get_xdata()) for line in left.lines] == [2, 2]
     ranked = sorted(result.rows, key=lambda row: row.error)
-    assert told_by(right) == [row.name for row in ranked] and "seen" in right.get_xlabel()
+    assert legend_of(right) == [row.name for row in ranked] and "seen" in right.get_xlabel()
     for axes in (left, right):
         assert "%" in axes.get_ylabel()
-    left, right = aggro.sweep(X, y, C=[0.1, 1.0]).plot().axes  # one line needs no name
-    assert told_by(left) == [] and len(told_by(right)) == 2
+    left, right = aggro.sweep(X, y, C=[0.1, 1.0]).plot().axes  # a single line has no legend
+    assert legend_of(left) == [] and len(legend_of(right)) == 2
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_plot_labels_its_lines():
     ids=str,
 )
 def test_invalid_axes_are_rejected(wrong, message, monkeypatch):
-    monkeypatch.setattr(Learner, "learn", None)  # errors come before learning
+    monkeypatch.setattr(Learner, "learn", None)  # errors are raised before learning
     with pytest.raises((TypeError, ValueError), match=message):
         aggro.sweep(*problem(), **wrong)
 

@@ -1,4 +1,4 @@
-"""A sweep over files is the sweep over the same rows in memory, a few batches at a time."""
+"""A sweep over files equals the sweep over rows in memory, with few batches at a time."""
 
 import weakref
 
@@ -17,7 +17,7 @@ AXES = {"C": [0.03, 0.3], "metric": ["euclidean", "diagonal"]}
 
 
 def write_svm(path, X, labels):
-    """Write rows so that every number comes back exactly."""
+    """Write rows with exact numbers."""
     lines = [
         f"{label} " + " ".join(f"{j + 1}:{row[j].item()!r}" for j in np.flatnonzero(row))
         for label, row in zip(labels, X, strict=True)
@@ -27,7 +27,7 @@ def write_svm(path, X, labels):
 
 
 def same(one, two):
-    """Two sweeps came to the same: every figure, curve and model."""
+    """Assert that two sweeps have equal errors, curves and models."""
     assert [row.name for row in one.rows] == [row.name for row in two.rows]
     assert one.examples == two.examples
     for mine, other in zip(one.rows, two.rows, strict=True):
@@ -150,7 +150,7 @@ def test_weights_in_files_are_used(tmp_path):
 
 
 def progressive_error(X, y, weights, params):
-    """The share of the weight of rows that are predicted wrong before their batch is learned."""
+    """Return the weighted share of rows predicted wrong before their batch is learned."""
     rows, size = np.flatnonzero(weights), params["batch_size"]
     model = aggro.PassiveAggressiveClassifier(average=False, **params)
     model.partial_fit(X[:1], y[:1], classes=np.unique(y), sample_weight=[0.0])
@@ -163,7 +163,7 @@ def progressive_error(X, y, weights, params):
 
 
 class Counting(Reader):
-    """A reader that knows how many of its batches are alive."""
+    """A reader that counts its live batches."""
 
     alive = most = 0
 
@@ -183,7 +183,7 @@ def test_only_a_few_batches_are_in_memory(svm, batch_size):
     plain = aggro.io.read(svm[0], batch_rows=5)
     reader = Counting(plain.files, plain.options)
     aggro.sweep(reader, C=[0.1, 1.0], average=[False, True], passes=2, batch_size=batch_size)
-    assert reader.most <= 3  # of 80: the one that is learned, and the one that comes
+    assert reader.most <= 3  # of 80: the current and the next one
 
 
 def test_extracted_model_continues_after_the_file(svm):

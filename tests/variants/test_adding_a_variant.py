@@ -1,6 +1,6 @@
-"""docs/adding-a-variant.md is followed to the letter, in a scratch copy.
+"""The steps of docs/adding-a-variant.md, applied to a scratch copy.
 
-What the core needs is compiled by ``make variant-test``, which takes some minutes.
+``make variant-test`` also compiles the core, which takes some minutes.
 """
 
 import re
@@ -16,7 +16,7 @@ PAGE = (adding.ROOT / "docs" / "adding-a-variant.md").read_text()
 
 
 def files_of(text):
-    """The files that a part of the page names."""
+    """Return the files in a section of the page."""
     return set(re.findall(r"`((?:core|src)/[\w/]+\.\w+)`", text))
 
 
