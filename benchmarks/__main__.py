@@ -15,7 +15,7 @@ KINDS = (
 
 
 def main():
-    """Read the command line, run, print, save, draw."""
+    """Run the benchmarks, print, save and draw the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="less data, fewer runs: a minute")
     parser.add_argument(
@@ -54,7 +54,7 @@ def main():
 
 
 def run(only, effort):
-    """Measure all rows of all kinds, or those that were asked for."""
+    """Measure all rows, or the requested ones."""
     rows = []
     report.print_head()
     for kind in KINDS:
@@ -69,7 +69,7 @@ def run(only, effort):
 
 
 def works_of(kind, effort):
-    """Yield the pieces of work of one kind; one that cannot run here is left out with a note."""
+    """Yield the work of one kind; skip what cannot run here, with a note."""
     try:
         yield from importlib.import_module(f"benchmarks.{kind}").works(effort)
     except (ImportError, AttributeError) as error:

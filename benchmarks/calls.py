@@ -19,7 +19,7 @@ CALLS = 5
 
 
 def works(effort):
-    """Small calls of wide rows, with one C and with automatic C; passes over unsorted rows."""
+    """Yield small calls of wide rows, and passes over unsorted rows."""
     for classes in (2, 20):
         for count in (1, 10, 100):
             yield from small_calls(count, classes)
@@ -28,7 +28,7 @@ def works(effort):
 
 
 def small_calls(count, classes):
-    """``partial_fit`` of ``count`` rows, in a model that knows the classes."""
+    """Return ``partial_fit`` of ``count`` rows, in a model with known classes."""
     X, y = tweets(count * CALLS, classes)
     parts = [(X[i * count : (i + 1) * count], y[i * count : (i + 1) * count]) for i in range(CALLS)]
     theirs = sklearn_stream(X, y, classes)
@@ -44,14 +44,14 @@ def small_calls(count, classes):
 
 
 def learn(model, parts):
-    """Learn each part in its own call."""
+    """Learn each part in a separate call."""
     for X, y in parts:
         model.partial_fit(X, y)
     return model
 
 
 def tweets(rows, classes, seed=0):
-    """Short texts, hashed: rows of length one in single precision, and their classes."""
+    """Return short hashed texts, rows of length one in single precision, and their classes."""
     random = np.random.default_rng(seed)
     indices = np.sort(random.integers(0, WIDTH, (rows, WORDS), dtype=np.int32), axis=1)
     values = np.full(rows * WORDS, WORDS**-0.5, np.float32)
@@ -69,7 +69,7 @@ def sklearn_stream(X, y, classes):
 
 
 def unsorted_passes(data, **params):
-    """20 passes over rows whose features are in any order, as vectorizers return them."""
+    """Return 20 passes over rows with unsorted features, as from vectorizers."""
     X, y, X_test, y_test = split(*data)
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     order = np.lexsort((np.random.default_rng(0).random(X.nnz), row))
@@ -78,7 +78,7 @@ def unsorted_passes(data, **params):
     ours = {**passes, **params}
 
     def unsorted():
-        return csr_matrix(mixed, X.shape)  # not marked as unsorted yet
+        return csr_matrix(mixed, X.shape)  # not marked as unsorted
 
     return Work(
         "20 passes, features in any order" + (", average=False" if params else ""),
@@ -94,10 +94,10 @@ def unsorted_passes(data, **params):
 
 
 def sklearn_passes(X, y, passes):
-    """The same by scikit-learn."""
+    """Make the same passes with scikit-learn."""
     from sklearn.linear_model import SGDClassifier
 
     model = SGDClassifier(learning_rate="pa1", penalty=None, eta0=1.0, **passes)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the passes have not converged
+        warnings.simplefilter("ignore")  # the passes do not converge
         return model.fit(X, y)

@@ -1,4 +1,4 @@
-"""Many classes: support classes and one-vs-rest against as many binary fits."""
+"""Many classes: support classes and one-vs-rest, compared with one binary fit per class."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def works(effort):
 
 
 def both(name, data, targets, last_targets, **params):
-    """One pass with the default predictor, and one with the last weights."""
+    """Yield one pass with the default predictor, and one with the last weights."""
     yield work(name, data, targets, **params)
     yield work(f"{name}, average=False", data, last_targets, **params, **LAST)
 
 
 def work(name, data, targets, **params):
-    """One pass of a multiclass model; scikit-learn fits one model per class."""
+    """Return one pass of a multiclass model; scikit-learn fits one model per class."""
     X, y, X_test, y_test = split(*data)
     W = np.ones((X.shape[1], len(np.unique(y))))
     at_most, at_least = targets

@@ -1,9 +1,9 @@
-"""Two workers beside one process on data made on the fly, and what that says of more workers.
+"""Two workers compared with one process on generated data, and costs for a simulation.
 
 ``python -m benchmarks.cluster --gigabytes 2 --of texts`` generates texts in the tasks that hash and
-learn them, so that no data set is stored or sent; ``--of rows`` generates rows, which are as cheap
-as rows can be. It measures what a row, a round and a byte cost, from which
-``python -m benchmarks.simulate`` computes what more workers would take.
+learn them, so no data set is stored or sent; ``--of rows`` generates rows, which is cheaper. It
+measures the cost of a row, a round and a byte, from which ``python -m benchmarks.simulate``
+computes the time of more workers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 FEATURES, FILLED = 2**18, 40
 WORD_BYTES = 10
-FAN_IN = 8  # changes that are added at once
+FAN_IN = 8  # changes added at once
 
 
 def make_texts(seed, rows):
@@ -59,12 +59,12 @@ def make_rows(seed, rows):
     return X, y
 
 
-KINDS = {  # how rows are made, and how many bytes each is of
+KINDS = {  # generator of rows, and bytes per row
     "rows": (make_rows, FILLED * (8 + 4) + 8),
     "texts": (make_texts, FILLED * WORD_BYTES),
 }
-# A process keeps memory that is given back. Else each array begins by asking the system for its
-# pages, which takes as long as learning. Tasks run in a thread, which gets no memory of its own.
+# Processes keep freed memory: otherwise each array would request pages from the system, which takes
+# as long as learning. Tasks run in a thread without an arena of its own.
 KEEP_MEMORY = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_MAX_": "0",
@@ -74,7 +74,7 @@ KEEP_MEMORY = {
 
 
 def serial(make, parts, rows):
-    """Learn all parts one after another in this process; return the seconds and the model."""
+    """Learn all parts sequentially in this process; return the seconds and the model."""
     from aggro import PassiveAggressiveClassifier
 
     model, began = PassiveAggressiveClassifier(C=0.1), time.perf_counter()
@@ -84,7 +84,7 @@ def serial(make, parts, rows):
 
 
 def spread(make, parts, rows, workers, rounds):
-    """Learn them on workers; return the seconds, the model and what each round has sent."""
+    """Learn them on workers; return the seconds, the model and the bytes sent per round."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -107,14 +107,14 @@ def spread(make, parts, rows, workers, rounds):
 
 
 def _warm():
-    """Do what a process does once, whatever it learns: import, and make the words of texts."""
+    """Do the one-time work of a process: import, and generate the words of texts."""
     import aggro.dask  # noqa: F401 -- for the import alone
 
     _names()
 
 
 def calibrate(make, rows):
-    """Return what a unit costs a worker, and what changes cost that are added and applied."""
+    """Return the cost of a unit on a worker, and of adding and applying changes."""
     from aggro import PassiveAggressiveClassifier
     from aggro.merging.blocks import Block
     from aggro.merging.changes import add, apply
@@ -124,7 +124,7 @@ def calibrate(make, rows):
     model = PassiveAggressiveClassifier(C=0.1, mergeable=True)
     model.partial_fit(*make(0, 1), classes=[0, 1])
     found = {}
-    for _ in range(3):  # the first is slower: memory is new
+    for _ in range(3):  # the first run is slower: memory is new
         (X, y), found["make_seconds"] = _timed(make, 0, rows)
         update, found["unit_seconds"] = _timed(learn, model, Block(X, y), Task(0), FAN_IN)
         (change,) = update.changes
@@ -139,7 +139,7 @@ def _timed(function, *args):
 
 
 def main():
-    """Measure, and print or write what came of it."""
+    """Measure, and print or write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--of", choices=KINDS, default="texts")
     parser.add_argument("--gigabytes", type=float, default=2.0)
@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", default=str(ROOT / "build" / "cluster.json"))
     args = parser.parse_args()
-    if not KEEP_MEMORY.items() <= os.environ.items():  # one process has what the workers have
+    if not KEEP_MEMORY.items() <= os.environ.items():  # the same for one process
         command = [sys.executable, "-m", "benchmarks.cluster", *sys.argv[1:]]
         os.execve(sys.executable, command, os.environ | KEEP_MEMORY)
     make, size = KINDS[args.of]
@@ -171,7 +171,7 @@ def main():
     print(json.dumps(found, indent=2))
 
 
-if __name__ == "__main__":  # workers import the module, and make the words of texts once
+if __name__ == "__main__":  # workers import the module and generate the words once
     from benchmarks import cluster
 
     cluster.main()

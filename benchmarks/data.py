@@ -1,4 +1,4 @@
-"""Made-up data of the kinds people have: words of texts, dense measurements."""
+"""Generated data: words of texts, and dense measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def texts(rows, words, per_row, classes=2, contrast=0.4, seed=0):
     rng = np.random.default_rng(seed)
     frequency = rng.permutation(1 / np.arange(1, words + 1) ** 0.8)
     labels = rng.integers(0, classes, rows)
-    sizes = np.maximum(rng.poisson(per_row * 1.08, rows), 1)  # repeated words will be merged
+    sizes = np.maximum(rng.poisson(per_row * 1.08, rows), 1)  # repeated words are merged
     row = np.repeat(np.arange(rows), sizes)
     word, uniform = np.empty(len(row), np.int64), rng.random(len(row))
     for label in range(classes):
@@ -48,6 +48,6 @@ def measurements(rows, features, classes=2, apart=4.0, seed=0):
 
 
 def split(X, y, test=0.1):
-    """Return the first rows to train on, and the last to test on."""
+    """Return the first rows for training, and the last for testing."""
     cut = int(len(y) * (1 - test))
     return X[:cut], y[:cut], X[cut:], y[cut:]

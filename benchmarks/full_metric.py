@@ -1,4 +1,4 @@
-"""The full metric: every update touches a whole matrix."""
+"""The full metric: every update reads and writes a matrix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.work import Work
 
 
 def works(effort):
-    """500 features; NumPy does the two passes over the matrix that an update needs."""
+    """Yield 500 features; the floor is NumPy with the two passes over the matrix per update."""
     X, y = measurements(effort.rows(4_000), 500)
     updates = fit(X, y, metric="full").n_updates_
 

@@ -1,4 +1,4 @@
-"""History of the benchmarks: one file of ratios per version, so that a slowdown shows in review."""
+"""History of the benchmarks: one file of ratios per version, to show slowdowns in reviews."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import aggro
 from benchmarks.report import machine
 
 FOLDER = Path(__file__).resolve().parent / "history"
-CHANGE = 0.1  # ratios that differ by less are noise
+CHANGE = 0.1  # smaller differences are noise
 
 
 def ratios(rows):
-    """Return what is comparable between machines: times of the floor and of each peer."""
+    """Return ratios that are comparable between machines: to the floor and to other libraries."""
     found = {}
     for row in rows:
         each = {name: round(peer["times_faster"], 2) for name, peer in row["peers"].items()}
@@ -45,7 +45,7 @@ def compare(rows, before):
 
 
 def update(rows, folder=FOLDER):
-    """Print what changed since the previous entry, and write the entry of this version.
+    """Print changes since the previous entry, and write the entry of this version.
 
     Rows that were not measured keep their ratios.
     """

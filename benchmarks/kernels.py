@@ -1,4 +1,4 @@
-"""A kernel with a budget, against the matrix product it cannot avoid and against a full SVM."""
+"""A kernel with a budget, compared with its matrix product and with a full SVM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rings(rows, seed=0):
 
 
 def works(effort):
-    """One pass with an rbf kernel."""
+    """Make one pass with an rbf kernel."""
     from sklearn.svm import SVC
 
     from aggro import KernelPassiveAggressiveClassifier
@@ -37,7 +37,7 @@ def works(effort):
 
     def floor():
         half = -0.25 * (support**2).sum(1)
-        for first in range(0, len(X), 500):  # blocks that stay in the cache, changed in place
+        for first in range(0, len(X), 500):  # blocks in the cache, changed in place
             block = X[first : first + 500]
             K = block @ support.T
             K *= 0.5

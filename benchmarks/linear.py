@@ -1,4 +1,4 @@
-"""One pass of PA-I over sparse and dense rows, and the variants that ride on the same loop."""
+"""One pass of PA-I over sparse and dense rows, and variants of the same loop."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from benchmarks.data import measurements, split, texts
 from benchmarks.peers import error_of, sklearn_fit
 from benchmarks.work import Rival, Work
 
-LAST = {"average": False}  # the last weights predict
+LAST = {"average": False}  # predict with the last weights
 
 
 def fit(X, y, **params):
-    """One pass of aggro, through the estimator."""
+    """Make one pass with the estimator."""
     once = {"max_iter": 1, "tol": None, "shuffle": False}
     return PassiveAggressiveClassifier(**{**once, **params}).fit(X, y)
 
 
 def works(effort):
-    """PA-I, 16 values of C at once, metrics, class means, mini-batches."""
+    """Yield PA-I, 16 values of C at once, metrics, class means, mini-batches."""
     sparse = texts(effort.rows(110_000), 47_000, 75)
     yield from passes("sparse", sparse, {"default": (1.8, 1.4), "average=False": (1.45, 1.8)})
     dense = measurements(effort.rows(44_000), 500)
@@ -35,7 +35,7 @@ def works(effort):
 
 
 def passes(kind, data, targets):
-    """PA-I in both precisions, with the default predictor and with the last weights."""
+    """Yield PA-I in both precisions, with the default predictor and with the last weights."""
     for dtype, (predictor, (at_most, at_least)) in product(
         (np.float64, np.float32), targets.items()
     ):
@@ -99,7 +99,7 @@ def values_of_C(data):
 
 
 def variants(kind, data):
-    """What a metric, class means and mini-batches cost over plain PA-I."""
+    """Yield metrics, class means and mini-batches, compared with plain PA-I."""
     X, y, X_test, y_test = split(*data)
     for name, params, most in (
         ("diagonal metric", {"metric": "diagonal"}, 1.8),
@@ -118,7 +118,7 @@ def variants(kind, data):
 
 
 def batches(kind, X, y):
-    """Mini-batches of 8."""
+    """Return mini-batches of 8."""
     return Work(
         f"PA-I, batch of 8, {kind}",
         X.shape[0],

@@ -1,9 +1,10 @@
-"""Learning from files larger than memory should allow: peak memory and time of `aggro train`.
+"""Learning from files larger than memory: peak memory and time of `aggro train`.
 
     python benchmarks/out_of_core.py --gigabytes 4
 
 writes a text and a Parquet file of this size (random rows, repeated), trains from the text, from
-its cache and from Parquet in processes of their own, prints what each took, and deletes everything.
+its cache and from Parquet in separate processes, prints time and memory of each, and deletes
+everything.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def write_parquet(path: Path, size: int) -> None:
 
 
 def train(name: str, *words: object) -> float:
-    """Run `aggro train` by itself; print its time, its speed and its peak of memory."""
+    """Run `aggro train` in a process; print its time, speed and peak memory."""
     command = [sys.executable, "-m", "aggro.cli", "train", *map(str, words), "--C", "0.1"]
     began = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -74,7 +75,7 @@ def train(name: str, *words: object) -> float:
 
 
 def main() -> int:
-    """Write, train, measure, delete."""
+    """Write files, train, measure and delete."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--folder", help="where to put the files; default: a temporary folder")

@@ -1,4 +1,4 @@
-"""Scoring many rows, and calls with a single one."""
+"""Predictions of many rows, and calls with a single one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALLS = 500
 
 
 def works(effort):
-    """Predict sparse and dense rows with 1 and 20 outputs; one row at a time."""
+    """Yield predictions of sparse and dense rows with 1 and 20 outputs, and single rows."""
     for classes in (2, 20):
         yield predict("sparse", *texts(effort.rows(40_000), 47_000, 75, classes, 1.0))
         yield predict("dense", *measurements(effort.rows(30_000), 500, classes))
@@ -21,7 +21,7 @@ def works(effort):
 
 
 def predict(kind, X, y):
-    """Classes of all rows."""
+    """Return predictions of all rows."""
     classes = len(np.unique(y))
     model, peer = fit(X, y), sklearn_fit(X, y)
     w = np.ones((X.shape[1], classes) if classes > 2 else X.shape[1])
@@ -37,7 +37,7 @@ def predict(kind, X, y):
 
 
 def single_rows():
-    """Calls of partial_fit and predict with one row of 20 features."""
+    """Return calls of partial_fit and predict with one row of 20 features."""
     X, y = measurements(2000, 20)
     model, peer = fit(X, y), sklearn_fit(X, y)
     rows = [(X[i : i + 1], y[i : i + 1]) for i in range(CALLS)]

@@ -1,4 +1,4 @@
-"""The table of results: on the screen, as JSON, as a picture, in the docs."""
+"""The table of results: printed, as JSON, as a figure, and in the documentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def print_head():
 
 
 def print_row(row):
-    """Print one row, and below it the targets that it misses."""
+    """Print one row, followed by its missed targets."""
     per_row = row["seconds"] / row["rows"] * 1e9
     time = f"{per_row:.0f} ns" if per_row < 1e4 else f"{per_row / 1e3:.1f} us"
     floor = f"{row['of_floor']:.2f} (<{row['at_most']:g})" if row["of_floor"] else "-"
@@ -42,7 +42,7 @@ def _peer(name, peer):
 
 
 def machine():
-    """Return the machine and the versions that the figures belong to."""
+    """Return the machine and the versions of the measurements."""
     from aggro import _core
 
     versions = {}
@@ -75,7 +75,7 @@ def save(rows, path):
 
 
 def write_docs(rows, path):
-    """Replace the table of a page between its marks; targets that are met are bold."""
+    """Replace the table of a page between its marks; met targets are bold."""
     head = "| work | per row | × floor | of | wanted | times faster than | wanted |"
     lines = [head, "|---|---:|---:|---|---:|---|---|", *(_line(row) for row in rows)]
     page, marks = Path(path), ("<!-- benchmarks -->\n", "<!-- end of benchmarks -->")
@@ -105,7 +105,7 @@ def _bold(text, reached):
 
 
 def plot(rows, path):
-    """Draw how many times faster aggro's defaults are than each peer."""
+    """Draw the speed-up of aggro's defaults over each library."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""How time grows: one curve for each size that may grow, beside the power it should follow."""
+"""Growth of time with each size, compared with the expected power."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Curve:
     """Time of a pass over ``rows`` rows against one size."""
 
     name: str
-    power: int  # the exponent that is to be expected
+    power: int  # the expected exponent
     sizes: list[int]
     seconds: list[float]
 
@@ -42,7 +42,7 @@ def sparse_rows(rows, features, nonzeros, classes=2, seed=0):
 
 
 def kernel_fit(X, y, budget):
-    """One pass with an rbf kernel."""
+    """Make one pass with an rbf kernel."""
     from aggro import KernelPassiveAggressiveClassifier
 
     model = KernelPassiveAggressiveClassifier(
@@ -52,12 +52,12 @@ def kernel_fit(X, y, budget):
 
 
 def dense_rows(rows, features):
-    """Return dense noise; it keeps every learner moving."""
+    """Return dense noise, which causes many updates."""
     rng = np.random.default_rng(0)
     return rng.standard_normal((rows, features)), rng.integers(0, 2, rows)
 
 
-# What grows: its name, the expected power, the sizes, and the pass for one size.
+# Sizes: name, expected power, values, and the pass for one value.
 AXES = (
     ("rows", 1, (1_000, 10_000, 100_000, 1_000_000), lambda n: (fit, sparse_rows(n, 20_000, 20))),
     (

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.serve``: the server under load, beside Flask and river.
+"""``python -m benchmarks.serve``: the server under load, compared with Flask and river.
 
 Server and client use loopback, each on a core of its own if there are two. The servers are measured
 in turns, and the best turn counts, so that other load affects all of them equally.
@@ -33,7 +33,7 @@ SAMPLE = 10  # seconds between two measurements of the memory
 
 
 def make_requests():
-    """Return requests of each kind; the same for all servers."""
+    """Return requests of each kind, equal for all servers."""
     rng = np.random.default_rng(0)
     names = [f"feature_{j}" for j in range(FEATURES)]
     xs = [dict(zip(names, row, strict=True)) for row in rng.normal(size=(ROWS, FEATURES)).tolist()]
@@ -57,7 +57,7 @@ def make_requests():
 
 @contextlib.contextmanager
 def process(command, **env):
-    """Run a server in a process of its own, in a folder of its own."""
+    """Run a server in a separate process and folder."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         words = [word.format(port=port, folder=folder) for word in command]
@@ -80,7 +80,7 @@ def aggro(*model):
 
 
 def flask(store, server):
-    """Flask and river; under werkzeug, as chantilly ran, or under gunicorn."""
+    """Run Flask and river, under werkzeug like chantilly, or under gunicorn."""
     commands = {
         "werkzeug": ["flask", "--app", "benchmarks.serve_flask", "run", "--port", "{port}"],
         "gunicorn": ["gunicorn", "-b", "127.0.0.1:{port}", "-k", "gthread", "--threads", "1",
@@ -137,7 +137,7 @@ KINDS = {  # examples per request, and connections
 
 
 def throughput(seconds, turns):
-    """Return examples a second and latencies of each kind for each server."""
+    """Return examples per second and latencies of each kind for each server."""
     requests, rows = make_requests(), {}
     for _ in range(turns):
         for name, start in SERVERS.items():
@@ -183,7 +183,7 @@ def together(seconds):
 
 
 def soak(seconds):
-    """Return the memory of the server over a moderate load, in MiB."""
+    """Return the memory of the server during a moderate load, in MiB."""
     requests, memory, failed = make_requests(), [], 0
     with aggro() as (pid, port):
         for _ in range(max(4, round(seconds / SAMPLE))):

@@ -1,8 +1,8 @@
 """The baseline: Flask and river in the manner of chantilly, which is no longer maintained.
 
-A model in memory, stored again after each update. ``STORE=shelve`` pickles it into a shelf, as
-chantilly did, and does not wait for the disk. ``STORE=sqlite`` keeps each update in a journal that
-is synced before the answer, which is what ``aggro serve`` promises.
+A model in memory, stored after each update. ``STORE=shelve`` pickles it into a shelf, like
+chantilly, without waiting for the disk. ``STORE=sqlite`` stores each update in a journal that is
+synced before the response, like ``aggro serve``.
 """
 
 import os
@@ -36,7 +36,7 @@ def predict():
 
 @app.post("/learn")
 def learn():
-    """Learn, and store."""
+    """Learn and store."""
     body = flask.request.get_json()
     model.learn_one(body["features"], body["label"])
     if STORE == "shelve":

@@ -1,4 +1,4 @@
-"""A load of HTTP requests over loopback: many connections, latencies of each answer."""
+"""An HTTP load generator: many connections, and the latency of each response."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Measured:
 
     @property
     def rate(self):
-        """Answers a second."""
+        """Responses per second."""
         return len(self.latencies) / self.seconds
 
     def percentile(self, share):
-        """A percentile of the latencies, in milliseconds."""
+        """Return a percentile of the latencies in milliseconds."""
         ordered = sorted(self.latencies)
         return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -39,13 +39,13 @@ def post(path, body):
 
 @lru_cache(64)
 def read_head(head):
-    """Return the length of an answer, whether it is good, and whether it is the last."""
+    """Return the length of a response, whether it succeeded, and whether the connection closes."""
     head += b"\r\n"
     return int(LENGTH.search(head)[1]), head[9:12] == b"200", bool(CLOSE.search(head))
 
 
 class Line(asyncio.Protocol):
-    """One connection: a request, its answer, the next."""
+    """One connection, with one request at a time."""
 
     def __init__(self, load):
         self.load, self.buffer, self.transport, self.sent = load, b"", None, 0.0
@@ -56,7 +56,7 @@ class Line(asyncio.Protocol):
         self.load.idle(self)
 
     def send(self, request, due=None):
-        """Send a request; its latency counts from when it was due."""
+        """Send a request; its latency is measured from its scheduled time."""
         self.sent = due or time.perf_counter()
         self.transport.write(request)
 
@@ -115,7 +115,7 @@ class Load:
             self.idle(line)
 
     def lost(self, line):
-        """Open another connection for one that was closed."""
+        """Reopen a closed connection."""
         if line in self.free:
             self.free.remove(line)
         loop = asyncio.get_running_loop()

@@ -1,8 +1,8 @@
-"""Speed-up on up to 1000 workers: SIMULATED from the costs that ``benchmarks.cluster`` measures.
+"""Speed-up on up to 1000 workers, simulated from the costs measured by ``benchmarks.cluster``.
 
 ``python -m benchmarks.simulate build/cluster.json`` runs the schedule of distributed training on
-imagined workers. Task times vary log-normally, some workers are slow for a whole round, and some
-fail, so that their tasks run again elsewhere. Nothing here was run on a cluster.
+simulated workers. Task times are log-normal, some workers are slow during a round, and failed tasks
+are repeated. No real cluster is used.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ ENTRIES, FEATURES = 40.0, 2**18
 class Costs:
     """Seconds, as measured on one core, and assumptions about a cluster."""
 
-    row: float  # to make and learn a row on one machine
+    row: float  # generate and learn a row on one machine
     task_row: float  # the same in a task
-    task: float  # of a task, however small
+    task: float  # overhead of a task
     model_bytes: float
-    byte: float  # to add a byte of a change
-    network: float = 1e-9  # to send a byte
-    latency: float = 0.02  # of a level of a tree, and of a round
+    byte: float  # add a byte of a change
+    network: float = 1e-9  # send a byte
+    latency: float = 0.02  # per level of a tree, and per round
     spread: float = 0.2  # standard deviation of the logarithm of task times
     slow: float = 0.02  # share of workers that are three times slower in a round
-    failures: float = 1e-5  # chance that a worker fails, per second
+    failures: float = 1e-5  # probability that a worker fails, per second
 
 
 def round_seconds(costs: Costs, tasks: int, rows: float, workers: int, random: object) -> float:
-    """Return how long a round takes: send the model, learn, and combine in a tree."""
+    """Return the duration of a round: send the model, learn, and combine in a tree."""
     random = np.random.default_rng(random)  # type: ignore[arg-type]
     speed = np.where(random.random(workers) < costs.slow, 3.0, 1.0)
     free = [(0.0, worker) for worker in range(workers)]
@@ -52,7 +52,7 @@ def round_seconds(costs: Costs, tasks: int, rows: float, workers: int, random: o
         start, worker = heapq.heappop(free)
         length = costs.task + rows * costs.task_row * math.exp(costs.spread * random.normal())
         end = start + length * speed[worker]
-        if random.random() < costs.failures * (end - start):  # found out at the end, and repeated
+        if random.random() < costs.failures * (end - start):  # detected at the end, and repeated
             end += length + 5.0
         ends.append(end)
         heapq.heappush(free, (end, worker))

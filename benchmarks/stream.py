@@ -1,7 +1,7 @@
-"""One example at a time: dicts of 20 named features, learned and predicted.
+"""Streams: dicts of 20 named features, learned and predicted one at a time.
 
-Side by side in one run and by turns, so that a busy machine is equally unfair to all; the best
-turn counts. ``python benchmarks/stream.py``
+Contenders take alternating turns, and the best turn counts, so that other load affects all equally.
+``python benchmarks/stream.py``
 """
 
 import time
@@ -18,7 +18,7 @@ ROWS, FEATURES, TURNS, SLOW_ROWS = 1000, 20, 60, 20
 
 
 def make_stream(shared_names):
-    """Return dicts and answers; names are the same objects in all dicts, or new ones in each."""
+    """Return dicts and targets; names are shared objects, or new ones in each dict."""
     random = np.random.default_rng(0)
     names = [f"feature_{j}" for j in range(FEATURES)]
     values = random.normal(size=(ROWS, FEATURES)).tolist()
@@ -49,7 +49,7 @@ def predicts(model, xs):
 
 
 def sums(xs):
-    """Return a function that adds up the values of each dict in plain Python."""
+    """Return a function that sums the values of each dict in plain Python."""
 
     def run():
         for x in xs:
@@ -85,7 +85,7 @@ def best_of_turns(runs):
 
 
 def main():
-    """Print the times and how many times longer than ours they are."""
+    """Print the times and their ratios to aggro's."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     xs, ys = make_stream(shared_names=True)
     copied, _ = make_stream(shared_names=False)

@@ -1,4 +1,4 @@
-"""One example at a time: dicts learned and predicted, against river and a plain Python loop."""
+"""Streams of dicts, compared with river and a plain Python loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from benchmarks.work import Rival, Work
 
 
 def works(effort):
-    """The stream of ``benchmarks.stream``: dicts of 20 named features."""
+    """Yield the stream of ``benchmarks.stream``."""
     if peer("river") is None:
         return
     from river.linear_model import PAClassifier
@@ -15,7 +15,7 @@ def works(effort):
     from aggro.stream.learners import StreamClassifier
     from benchmarks.stream import learns, make_stream, predicts, sums
 
-    # Names that come from JSON or from splitting a text are equal, but new objects in every dict.
+    # Names from JSON or from split texts are equal but new objects in every dict.
     for names, shared in (("new name objects", False), ("the same ones", True)):
         xs, ys = make_stream(shared_names=shared)
         ours, theirs = StreamClassifier("PA-I", C=0.01), PAClassifier(C=0.01)

@@ -1,4 +1,4 @@
-"""From text on disk to a model: parsing, learning while parsing, and the binary cache."""
+"""Text files to models: parsing, learning while parsing, and the binary cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = 47_000
 
 
 def works(effort):
-    """Write one data set as svmlight and as VW text, then read it back in several ways."""
+    """Write one data set as svmlight and as VW text, and read it in several ways."""
     X, y, *test = split(*texts(effort.rows(50_000), WORDS, 75), test=0.05)
     with tempfile.TemporaryDirectory() as folder:
         svm, vw = Path(folder, "data.svm"), Path(folder, "data.vw")
@@ -27,7 +27,7 @@ def works(effort):
 
 
 def write(X, y, svm, vw):
-    """Write the rows in both formats, with six digits as most files have."""
+    """Write the rows in both formats, with six digits."""
     with svm.open("w") as out, vw.open("w") as other:
         for i, label in enumerate(2 * y - 1):
             line = entries(X, i)
@@ -43,7 +43,7 @@ def entries(X, i):
 
 
 def error(test):
-    """Return the function that says how often a model errs on the rows that were held out."""
+    """Return a function for the error rate of a model on held-out rows."""
     return error_of(test[0], 2 * test[1] - 1)
 
 
@@ -59,7 +59,7 @@ def vw_error(test):
 
 
 def learn_file(path, **options):
-    """One pass over a file."""
+    """Make one pass over a file."""
     model = PassiveAggressiveClassifier(average=False)
     for X, y, _ in io.read(path, n_features=WORDS, **options):
         model.partial_fit(X, y, classes=[-1, 1])
@@ -72,7 +72,7 @@ def floor_of(path):
 
 
 def rivals(path, arguments, at_least, test):
-    """Vowpal Wabbit on its own format, with as many weights as there are words."""
+    """Return Vowpal Wabbit on its format, with as many weights as words."""
     if peer("vowpalwabbit") is None:
         return {}
     run = f"-d {path} --loss_function hinge -b 18 --noconstant {arguments}"
@@ -80,7 +80,7 @@ def rivals(path, arguments, at_least, test):
 
 
 def parse(svm, rows):
-    """Text to CSR."""
+    """Return text to CSR."""
     from sklearn.datasets import load_svmlight_file
 
     return Work(
@@ -96,7 +96,7 @@ def parse(svm, rows):
 
 
 def learn(svm, vw, rows, test):
-    """Text to a model, in batches of bounded memory."""
+    """Return text to a model, in batches of bounded memory."""
     return Work(
         "svmlight text to model",
         rows,
@@ -111,7 +111,7 @@ def learn(svm, vw, rows, test):
 
 
 def learn_from_cache(svm, vw, X, y, test):
-    """The same from parsed batches on disk."""
+    """Return the same from cached batches."""
     cache, vw_cache = Path(f"{svm}.cache"), Path(f"{vw}.cache")
     learn_file(svm, cache=cache)
     labels = 2 * y - 1

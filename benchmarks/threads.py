@@ -1,4 +1,4 @@
-"""Two threads against one, in wall time."""
+"""Two threads compared with one, in wall time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_MOST = 0.6
 
 
 def works(effort):
-    """Outputs, settings and rows that two threads share."""
+    """Yield outputs, settings and rows shared by two threads."""
     yield predictions(*texts(effort.rows(90_000), 62_000, 80, classes=20, contrast=1.0))
     topics = texts(effort.rows(40_000), 40_000, 80, classes=100, contrast=1.5)
     yield classes("one-vs-rest, sparse, 100 classes", *topics)

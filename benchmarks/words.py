@@ -1,4 +1,4 @@
-"""From strings to rows, and from strings to a model: real texts, or made-up ones."""
+"""Strings to rows and to models: real or generated texts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FIXED = {"ngram_range": (1, 1), "idf": False, "C": 1.0, "metric": "euclidean", "
 
 
 def works(effort):
-    """The reviews of IMDB in AGGRO_DATA, or texts made of random words."""
+    """Yield the reviews of IMDB in AGGRO_DATA, or random texts."""
     X, y = reviews(effort.rows(25_000))
     cut = len(y) * 9 // 10
     train, test = (X[:cut], y[:cut]), (X[cut:], y[cut:])
-    HashingVectorizer().transform(["é"])  # asks Python what letters are, once in a process
+    HashingVectorizer().transform(["é"])  # loads the properties of characters once
     yield vectorise(train[0])
     yield vectorise_once(train[0])
     yield learn(train, test)
@@ -55,7 +55,7 @@ def reviews(count):
 
 
 def vectorise(X):
-    """Strings to CSR, columns and values the same as scikit-learn's."""
+    """Return strings to CSR, with the columns and values of scikit-learn."""
     from sklearn.feature_extraction.text import HashingVectorizer as Theirs
 
     return Work(
@@ -67,7 +67,7 @@ def vectorise(X):
 
 
 def vectorise_once(X):
-    """Strings to rows weighed by idf, in one pass; the recipe needs all texts first."""
+    """Return strings to rows weighted by idf in one pass; the recipe needs all texts first."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     def recipe():
@@ -82,12 +82,12 @@ def vectorise_once(X):
 
 
 def error(test):
-    """Return the function that says how often a model errs on the texts that were held out."""
+    """Return a function for the error rate of a model on held-out texts."""
     return lambda model: float(np.mean(model.predict(test[0]) != test[1]))
 
 
 def learn(train, test):
-    """Strings to one model: the same rule on the same rows."""
+    """Return strings to one model: the same rule on the same rows."""
     from sklearn.feature_extraction.text import HashingVectorizer as Theirs
     from sklearn.linear_model import SGDClassifier
     from sklearn.pipeline import make_pipeline
@@ -109,8 +109,8 @@ def learn(train, test):
 
 
 def vw(X, y):
-    """Let Vowpal Wabbit learn the words ready split, from a file in memory."""
-    folder = tempfile.TemporaryDirectory()  # lives as long as what is returned
+    """Return Vowpal Wabbit on split words, from a file in memory."""
+    folder = tempfile.TemporaryDirectory()  # kept alive by the returned function
     path = Path(folder.name, "words.vw")
     lines = (
         f"{2 * label - 1} | {' '.join(WORD.findall(text.lower()))}\n"
@@ -121,7 +121,7 @@ def vw(X, y):
 
 
 def learn_with_defaults(train, test):
-    """Strings to a model with default settings, which model selection chooses."""
+    """Return strings to a model with default settings."""
     X, y = train
     return Work(
         "texts to model, default settings",
@@ -133,7 +133,7 @@ def learn_with_defaults(train, test):
 
 
 def learn_csv(train, test):
-    """A csv of texts to one model, against the same from memory."""
+    """Return csv to one model, compared with the same texts in memory."""
     from aggro.cli import main
 
     X, y = train

@@ -1,4 +1,4 @@
-"""Timing of one piece of work: side by side with its peers, interleaved, the best of several."""
+"""Timing of one piece of work and of other libraries, interleaved, best of several."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rival:
 
     run: Run
     at_least: float | None = None  # aggro should be this many times faster
-    error: Callable[[Any], float] | None = None  # of what ``run`` returned
+    error: Callable[[Any], float] | None = None  # of the result of ``run``
 
 
 @dataclass
@@ -33,15 +33,15 @@ class Work:
     floor_name: str = ""
     at_most: float | None = None  # times the floor
     peers: dict[str, Rival] = field(default_factory=dict)
-    tolerance: float = 0.01  # how far the errors of peers may lie apart
-    memory: bool = False  # measure the peak too
-    default: bool = True  # what users get who set no option; other rows are not in the picture
-    clock: Callable[[], float] = time.process_time  # wall time for what threads do together
+    tolerance: float = 0.01  # allowed difference to the errors of other libraries
+    memory: bool = False  # also measure peak memory
+    default: bool = True  # default options; other rows are not drawn
+    clock: Callable[[], float] = time.process_time  # wall time for threads
 
 
 @dataclass
 class Effort:
-    """How long to measure."""
+    """Duration of measurements."""
 
     quick: bool
 
@@ -52,21 +52,20 @@ class Effort:
 
     @property
     def least(self) -> int:
-        """Runs of each contender, however long they take."""
+        """Minimum number of runs of each contender."""
         return 1 if self.quick else 3
 
     def rows(self, count: int) -> int:
-        """Return how many of these rows to use."""
+        """Return the number of rows to use."""
         return count // 5 if self.quick else count
 
 
 def best_times(
     runs: dict[str, Run], effort: Effort, clock: Callable[[], float] = time.process_time
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the best CPU time and the first result of each, all taking turns.
+    """Return the best CPU time and the first result of each, in alternating turns.
 
-    CPU time excludes other processes on the machine. Turns spread their effect on caches and clock
-    evenly.
+    CPU time excludes other processes. Turns spread their effect on caches and clock rate evenly.
     """
     best = dict.fromkeys(runs, float("inf"))
     spent = dict.fromkeys(runs, 0.0)
@@ -86,9 +85,9 @@ def best_times(
 
 
 def peak_memory(run: Run) -> float | None:
-    """Return by how many MiB the memory of the process grows at most, where Linux tells."""
+    """Return the peak growth of the process in MiB, on Linux."""
     try:
-        ctypes.CDLL(None).malloc_trim(0)  # or memory that was freed would be used again unseen
+        ctypes.CDLL(None).malloc_trim(0)  # otherwise freed memory would be reused unnoticed
         Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         before = _status("VmRSS")
         run()
@@ -105,7 +104,7 @@ def _status(name: str) -> float:
 
 
 def measure(work: Work, effort: Effort) -> dict[str, Any]:
-    """Do the work and return its row of the table."""
+    """Run the work and return its row of the table."""
     runs = {"aggro": work.run, **{name: peer.run for name, peer in work.peers.items()}}
     if work.floor is not None:
         runs["floor"] = work.floor
@@ -131,7 +130,7 @@ def measure(work: Work, effort: Effort) -> dict[str, Any]:
         row["mebibytes"] = peak_memory(work.run)
         for name, peer in work.peers.items():
             row["peers"][name]["mebibytes"] = peak_memory(peer.run)
-    tolerance = 1.0 if effort.quick else work.tolerance  # a quick run has too few rows to tell
+    tolerance = 1.0 if effort.quick else work.tolerance  # quick runs have too few rows
     row["problems"] = list(_problems(row, work.at_most, tolerance))
     return row
 

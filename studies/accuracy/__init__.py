@@ -1,4 +1,4 @@
-"""Does C need tuning? One pass over real data, untuned against tuned and against the peers.
+"""Study of model selection: one pass over real data, compared with tuned C and other libraries.
 
 ``python -m studies.accuracy`` runs what is not yet in the cache and writes docs/studies/tuning.md.
 """

@@ -14,7 +14,7 @@ QUICK = ("a1a", "sms-spam", "usps", "concrete", "abalone")
 
 
 def main() -> None:
-    """Run what is missing, then write the table and the picture."""
+    """Run missing cells, then write the table and the figure."""
     parser = argparse.ArgumentParser(prog="python -m studies.accuracy", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="five sets, one order; print only")
     parser.add_argument("--sets", help="names, separated by commas")

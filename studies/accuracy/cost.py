@@ -1,7 +1,7 @@
 """Time of model selection: ``python -m studies.accuracy.cost`` writes docs/studies/tuning.md.
 
-Processor time, learning only, best of several turns side by side. A set of fewer rows than the
-longest stream is learned again, in another order.
+CPU time of learning, best of several alternating turns. Sets with fewer rows than the longest
+stream are repeated in another order.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def seconds(p: Problem, make: Callable[[], Any]) -> np.ndarray:
 
 
 def cells_of(name: str) -> list[str]:
-    """Return what one set costs."""
+    """Return the costs of one set."""
     p = problem(name)
     size = (p.X.shape[1], max(p.classes, 1), p.X.dtype)
     kinds: tuple[Callable[[], Any], ...] = (

@@ -1,4 +1,4 @@
-"""A data set as the study learns it: rows, targets, orders."""
+"""Data sets of the study: rows, targets, orders."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ class Problem:
 
     @property
     def is_regression(self) -> bool:
-        """Tell whether targets are numbers."""
+        """Return whether targets are numbers."""
         return self.task == "regression"
 
     @property
     def rows(self) -> int:
-        """How many rows one order learns."""
+        """Return the number of rows of an order."""
         return len(self.orders[0])
 
     def scale(self, order: int, rows: int | None = None) -> float:
-        """Return what errors are divided by: rows, or the error of the best constant."""
+        """Return the divisor of errors: rows, or the error of the best constant."""
         y = self.y[self.orders[order][:rows]]
         return float(np.abs(y - np.median(y)).sum()) if self.is_regression else float(len(y))
 
     def unit(self) -> float:
-        """Return 1 / mean squared norm: what a C of the Euclidean metric is counted in."""
+        """Return 1 / mean squared norm, the unit of C in the Euclidean metric."""
         squares = self.X.multiply(self.X).sum() if self.sparse else (self.X**2).sum()
         return 1.0 / (float(squares) / self.X.shape[0] + 1.0)
 
     @property
     def sparse(self) -> bool:
-        """Tell whether the rows are a CSR matrix."""
+        """Return whether the rows are a CSR matrix."""
         return not isinstance(self.X, np.ndarray)
 
 
@@ -69,18 +69,18 @@ def _table(path: Path) -> dict[str, list[str]]:
 
 
 def listed() -> dict[str, list[str]]:
-    """Return the sets of sets.txt: where the rows are, two classes or all, the most rows."""
+    """Return the sets of sets.txt: file, two classes or all, maximum number of rows."""
     return _table(SETS)
 
 
 def fresh() -> dict[str, list[str]]:
-    """Return those of fresh.txt, the same."""
+    """Return the sets of fresh.txt."""
     return _table(FRESH)
 
 
 @functools.lru_cache(maxsize=1)
 def problem(name: str) -> Problem:
-    """Return a set: columns that are never used left out, classes numbered."""
+    """Return a set without unused columns, with numbered classes."""
     source, *pair, most = (listed() | fresh())[name]
     data = datasets.load(source)
     X, y, classes = data.X, data.y.astype(float) if data.task == "regression" else data.y, 0

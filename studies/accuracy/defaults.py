@@ -1,7 +1,7 @@
 """Compare aggro's defaults with scikit-learn's: ``python -m studies.accuracy.defaults``.
 
-Every classification set, as it is and standardised where it is dense, through ``fit`` as people
-call it and through ``partial_fit`` in chunks; three splits. Cells that were run are kept.
+Every classification set, raw and, if dense, standardised, with ``fit`` and with ``partial_fit`` in
+chunks; three splits. Finished cells are kept.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ SPLITS = 3
 CHUNK = 100
 TURNS = 3  # repetitions of short runs, of which the best counts
 WAYS = ("fit", "partial_fit")
-LEVEL = 0.5  # points within which two accuracies count as level
+LEVEL = 0.5  # accuracies within this number of points are level
 
 
 def forms_of(name: str) -> tuple[str, ...]:
-    """Return how a set is prepared: texts in two ways, dense rows also standardised."""
+    """Return the preparations of a set: two for texts, dense rows also standardised."""
     if "text" in datasets.describe(name).kind:
         return ("hashed", "tf-idf")
     return ("raw",) if problem(name).sparse else ("raw", "standardised")
 
 
 def split(name: str, form: str, seed: int) -> tuple[Any, Any, Any, Any]:
-    """Return rows and classes to learn, and rows and classes to judge by."""
+    """Return training and test rows with their classes."""
     if form in ("hashed", "tf-idf"):
         return _texts(name, form, seed)
     p = problem(name)
@@ -66,7 +66,7 @@ def _texts(name: str, form: str, seed: int) -> tuple[Any, Any, Any, Any]:
 
 
 def makers() -> dict[str, Callable[[int], Any]]:
-    """Return the two estimators, nothing set but the seed."""
+    """Return the two estimators with defaults and a seed."""
     from sklearn.linear_model import PassiveAggressiveClassifier as Theirs
 
     from aggro import PassiveAggressiveClassifier as Ours
@@ -88,11 +88,11 @@ def train(model: Any, way: str, X: Any, y: Any) -> None:
 
 
 def judge(name: str, form: str, way: str, seed: int) -> dict[str, dict[str, float]]:
-    """Return accuracy and seconds of both, learned by turns."""
+    """Return accuracy and seconds of both, in alternating turns."""
     X, y, new, truth = split(name, form, seed)
     found: dict[str, dict[str, float]] = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # deprecation, and passes that do not converge
+        warnings.simplefilter("ignore")  # deprecation and convergence warnings
         for turn in range(TURNS):
             for library, make in makers().items():
                 model = make(seed)
@@ -139,12 +139,12 @@ def mean(cells: list[dict[str, Any]], library: str, what: str) -> float:
 
 
 def lead(cells: list[dict[str, Any]]) -> float:
-    """Return by how many points aggro is ahead."""
+    """Return the difference in points."""
     return 100 * (mean(cells, "aggro", "accuracy") - mean(cells, "scikit-learn", "accuracy"))
 
 
 def ratio(cells: list[dict[str, Any]]) -> float:
-    """Return how many times faster aggro is."""
+    """Return the speed-up of aggro."""
     return mean(cells, "scikit-learn", "seconds") / mean(cells, "aggro", "seconds")
 
 
@@ -165,7 +165,7 @@ def verdict(found: dict[tuple[str, str, str], list[dict[str, Any]]]) -> str:
 
 
 def table(found: dict[tuple[str, str, str], list[dict[str, Any]]]) -> str:
-    """Return the accuracy of both, and how many times faster aggro is, for each set and form."""
+    """Return the accuracy of both, and the speed-up of aggro, for each set and form."""
     heads = [f"{head} (`{way}`)" for way in WAYS for head in ("aggro", "scikit-learn", "× faster")]
     lines = [row(["set", "form", *heads]), row(["---", "---"] + ["--:"] * len(heads))]
     for name, form in dict.fromkeys(key[:2] for key in found):
@@ -181,7 +181,7 @@ def table(found: dict[tuple[str, str, str], list[dict[str, Any]]]) -> str:
 
 
 def main() -> None:
-    """Run what is missing, print the tables or put them into the docs."""
+    """Run missing cells; print the tables or write them to the documentation."""
     parser = argparse.ArgumentParser(
         prog="python -m studies.accuracy.defaults", description=__doc__
     )

@@ -1,4 +1,4 @@
-"""Does forgetting help when the stream changes? Error of each example before it is learned.
+"""Study of forgetting in changing streams: progressive errors.
 
 ``python -m studies.accuracy.drift`` writes the tables and the picture of docs/studies/drift.md. It
 takes about two minutes and needs the data set electricity (see ``aggro.datasets``) and river.
@@ -18,12 +18,12 @@ from aggro.selection.selection import ModelSelection
 from aggro.variants import ESTIMATORS
 
 ROWS, FEATURES, NOISE, SEEDS = 30_000, 20, 0.05, 5
-WINDOW = 500  # rows between two points of the picture
+WINDOW = 500  # rows per point of the figure
 FORGETTING = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)
-LATE = 16  # scikit-learn learns the generated streams in chunks: row by row takes minutes
+LATE = 16  # scikit-learn learns generated streams in chunks, since row by row takes minutes
 
 EVERYTHING = 'everything "auto"'
-# What forgets: the metric's precision, the class means, the record of model selection.
+# Parts that forget: precisions, class means, records of model selection.
 OURS: dict[str, dict[str, Any]] = {
     EVERYTHING: dict(ESTIMATORS["AutoClassifier"].fixed),
     'metric="diagonal", C="auto"': {"metric": "diagonal", "C": "auto"},
@@ -39,7 +39,7 @@ OURS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class Stream:
-    """Rows in the order of time, and how late a slow learner may get its answers."""
+    """Rows in time order, and the delay of labels for slow learners."""
 
     X: np.ndarray
     y: np.ndarray
@@ -58,7 +58,7 @@ def generated(seed: int, turns: Callable[[np.ndarray], np.ndarray]) -> Stream:
 
 
 def electricity(seed: int) -> Stream:
-    """Whether the cost of electricity goes up or down, in the order of time."""
+    """Return whether the cost of electricity rises, in time order."""
     data = datasets.load("electricity")
     return Stream(np.ascontiguousarray(data.X), np.unique(data.y, return_inverse=True)[1])
 
@@ -76,14 +76,14 @@ STREAMS: dict[str, tuple[int, Callable[[int], Stream]]] = {
 
 
 def windows(count: int) -> Iterator[slice]:
-    """Cut the stream for the picture."""
+    """Yield the windows of the figure."""
     for start in range(0, count, WINDOW):
         yield slice(start, min(start + WINDOW, count))
 
 
 def learn(stream: Stream, **params: Any) -> np.ndarray:
-    """Return the mistakes of aggro, judged before learning."""
-    params = {"average": False, **params}  # the last weights, where nothing else is said
+    """Return the progressive mistakes of aggro."""
+    params = {"average": False, **params}  # default: last weights
     model, seen = PassiveAggressiveClassifier(random_state=0, **params), [0]
     for part in windows(len(stream.y)):
         model.partial_fit(stream.X[part], stream.y[part], classes=[0, 1])
@@ -91,8 +91,8 @@ def learn(stream: Stream, **params: Any) -> np.ndarray:
     return np.diff(seen)
 
 
-def learn_in_one_race(stream: Stream) -> np.ndarray:
-    """Return the mistakes of aggro with nothing set, if no selection restarted."""
+def learn_without_restarts(stream: Stream) -> np.ndarray:
+    """Return the mistakes of aggro with defaults, without restarts of the selection."""
     with mock.patch.object(ModelSelection, "_restart_if_due", lambda *_: None):
         return learn(stream, **OURS[EVERYTHING])
 
@@ -124,7 +124,7 @@ def sgd(stream: Stream, **params: Any) -> np.ndarray:
     with config_context(assume_finite=True, skip_parameter_validation=True):
         for start in range(0, len(predicted), stream.late):
             part = slice(start, start + stream.late)
-            if start:  # what model.predict does, without its checks
+            if start:  # model.predict without validation
                 scores = stream.X[part] @ model.coef_[0] + model.intercept_[0]
                 predicted[part] = scores > 0
             model.partial_fit(stream.X[part], stream.y[part], None if start else [0, 1])
@@ -133,7 +133,7 @@ def sgd(stream: Stream, **params: Any) -> np.ndarray:
 
 ONCE = "aggro, no drift detection"
 PEERS: dict[str, Callable[[Stream], np.ndarray]] = {
-    ONCE: learn_in_one_race,
+    ONCE: learn_without_restarts,
     "river PAClassifier": lambda s: river(s, lambda models: models.PAClassifier()),
     "river LogisticRegression": lambda s: river(s, lambda models: models.LogisticRegression()),
     "scikit-learn SGD": sgd,
@@ -143,7 +143,7 @@ Results = dict[tuple[str, str, float], np.ndarray]  # mistakes: seeds x windows
 
 
 def study() -> Results:
-    """Let everybody learn every stream."""
+    """Run all learners on all streams."""
     found: Results = {}
     for name, (seeds, make) in STREAMS.items():
         streams = [make(seed) for seed in range(seeds)]

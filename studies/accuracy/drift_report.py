@@ -1,4 +1,4 @@
-"""The tables of docs/studies/drift.md and its picture."""
+"""The tables and the figure of docs/studies/drift.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.accuracy.pages import fill
 
 PAGE = ROOT / "docs" / "studies" / "drift.md"
 PICTURE = ROOT / "docs" / "images" / "drift.png"
-COARSE = 4  # windows to a point where there is one stream only
+COARSE = 4  # windows per point if there is one stream only
 # Okabe and Ito's colours, which colour-blind people can distinguish
 LINES = [
     ((EVERYTHING, 0.0), "#0072B2", "-", "aggro, nothing set"),
@@ -32,7 +32,7 @@ LINES = [
 
 
 def write(found: Results) -> None:
-    """Put the tables and the picture into the docs."""
+    """Write the tables and the figure to the documentation."""
     draw(found)
     fill(PAGE, {"forgetting": by_forgetting(found), "peers": by_peer(found)})
 
@@ -44,7 +44,7 @@ def errors(found: Results, stream: str, who: str, share: float) -> np.ndarray:
 
 @functools.cache
 def rows_of(stream: str) -> np.ndarray:
-    """Return how many rows each window has."""
+    """Return the number of rows of each window."""
     count = len(STREAMS[stream][1](0).y)
     return np.array([part.stop - part.start for part in windows(count)])
 
@@ -54,7 +54,7 @@ def _line(cells: list[str]) -> str:
 
 
 def by_forgetting(found: Results) -> str:
-    """Return the error for each share forgotten; the least of a line is bold."""
+    """Return the error for each rate of forgetting; the minimum of a line is bold."""
     head = ["stream", "settings", *(f"{share:g}" for share in FORGETTING)]
     lines = [_line(head), _line(["---", "---"] + ["--:"] * len(FORGETTING))]
     for stream in STREAMS:
@@ -67,7 +67,7 @@ def by_forgetting(found: Results) -> str:
 
 
 def by_peer(found: Results) -> str:
-    """Return the error of what is recommended and of the peers, with its spread over seeds."""
+    """Return the errors of recommended settings and other libraries, with deviations."""
     ours = [(EVERYTHING, share) for share in (0.0, 0.001, 0.003)]
     lines = [_line(["learner", *STREAMS]), _line(["---"] + ["--:"] * len(STREAMS))]
     for who, share in [*ours, *((peer, 0.0) for peer in PEERS)]:

@@ -24,8 +24,8 @@ from studies.accuracy.report import LARGE, PAGE
 WITHOUT_ENSEMBLE = SearchSpace(ensemble=False)
 
 
-class Everyone(ModelSelection):
-    """A selection that removes no candidate; grids follow their units alone."""
+class KeepAll(ModelSelection):
+    """A selection without removal of candidates; grids follow their units."""
 
     def evaluate_if_due(self) -> None:
         """Move the grids."""
@@ -54,9 +54,7 @@ def excess(name: str) -> tuple[float, float] | None:
     orders = range(len(p.orders))
     spaces = (DEFAULT_SEARCH_SPACE, WITHOUT_ENSEMBLE)
     errors = [np.mean([run(p, o, space).mistakes for o in orders]) for space in spaces]
-    candidates = [
-        [row["mistakes"] for row in run(p, o, kind=Everyone).candidates()] for o in orders
-    ]
+    candidates = [[row["mistakes"] for row in run(p, o, kind=KeepAll).candidates()] for o in orders]
     best = np.mean(candidates, axis=0).min()
     joint, led = (100 * float(error - best) / p.rows for error in errors)
     return joint, led

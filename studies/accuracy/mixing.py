@@ -1,4 +1,4 @@
-"""What it costs to learn in shards: test errors of merged models beside those of one learner.
+"""Study of merging: test errors of merged models and of one learner.
 
 ``make mixing`` learns every set in 1, 4, 16 and 64 logical shards on one machine, by the rule of
 distributed training and by plain averaging, and writes the table and the picture of the guide.
@@ -45,7 +45,7 @@ Rows = tuple[Any, np.ndarray]
 
 
 def load(name: str) -> tuple[Rows, Rows, int]:
-    """Return rows to learn, rows to test and the number of classes; columns used once are out."""
+    """Return training rows, test rows and the number of classes, without columns used once."""
     X, y = generated() if name == "generated" else _stored(name)
     classes, y = np.unique(y, return_inverse=True)
     order = np.random.default_rng(zlib.crc32(name.encode())).permutation(len(y))
@@ -58,7 +58,7 @@ def load(name: str) -> tuple[Rows, Rows, int]:
 def _stored(name: str) -> tuple[Any, np.ndarray]:
     data = datasets.load(name)
     X = data.X
-    if name == "covtype":  # few columns of very unlike sizes
+    if name == "covtype":  # few columns of very different sizes
         X = np.asarray(X.todense()) if hasattr(X, "todense") else X
         X = np.ascontiguousarray((X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9))
     elif hasattr(X, "indptr"):
@@ -95,7 +95,7 @@ def settings_of(metric: str, C: float, classes: int) -> Settings:
 
 
 def wrong_of(learner: Learner, test: Rows) -> np.ndarray:
-    """Return which test rows a learner takes for another class."""
+    """Return which test rows a learner misclassifies."""
     scores = learner.scores(rows_of(test[0]))
     guess = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(guess != test[1])
@@ -118,7 +118,7 @@ def learn(learner: Learner, rows: Rows, order: np.ndarray) -> None:
 
 
 def serial(settings: Settings, rows: Rows, test: Rows, classes: int) -> list[np.ndarray]:
-    """Return what one learner takes for another class after each pass."""
+    """Return the misclassified test rows of one learner after each pass."""
     learner, wrong = Learner(settings, rows[0].shape[1], classes), []
     for number in range(PASSES):
         order = np.arange(len(rows[1]))
@@ -135,7 +135,7 @@ def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
 def mixed(
     settings: Settings, rows: Rows, test: Rows, classes: int, shards: int, plain: bool
 ) -> list[np.ndarray]:
-    """Return what a model of many shards takes for another class after each pass."""
+    """Return the misclassified test rows of a merged model after each pass."""
     learner, wrong = Learner(settings, rows[0].shape[1], classes), []
     parts = np.array_split(np.arange(len(rows[1])), shards)
     rounds = 1 if plain else METRIC_TABLE[settings.metric].rounds
@@ -166,7 +166,7 @@ def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], shards
 
 
 def averaged(change: Change) -> Change:
-    """Return a change by which all models count alike: plain averaging."""
+    """Return a change with equal weights of all models: plain averaging."""
     for home in (change.tables, change.rest):
         for name in ("weights", "bias"):
             home.get(name, np.zeros((1, 4)))[..., [0, 2]] = 0.0
@@ -177,7 +177,7 @@ def averaged(change: Change) -> Change:
 
 
 def run(folder: Path, name: str, metric: str) -> None:
-    """Learn one cell of the study and write what came of it."""
+    """Run one cell of the study and write its results."""
     path = folder / f"{name}.{metric}.json"
     if path.exists():
         return
@@ -223,7 +223,7 @@ def table(cells: dict[tuple[str, str], dict[str, Any]], number: int) -> str:
 
 
 def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
-    """Draw how many points each set loses, or wins, by the number of shards."""
+    """Draw the difference in error of each set against the number of shards."""
     figure, axes = open_figure(path, len(METRICS), figsize=(15.0, 3.6))
     for axis, metric in zip(axes, METRICS, strict=True):
         axis.set_title({"means": "class means"}.get(metric, metric))
@@ -248,7 +248,7 @@ def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
 
 
 def write(cells: dict[tuple[str, str], dict[str, Any]], page: Path) -> None:
-    """Put the table into the guide, between its marks."""
+    """Write the table to the guide, between its marks."""
     text = page.read_text(encoding="utf-8")
     begin, end = "<!-- one pass -->\n", "<!-- end of one pass -->"
     head, rest = text.split(begin, 1)
@@ -257,7 +257,7 @@ def write(cells: dict[tuple[str, str], dict[str, Any]], page: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Learn what is missing, then write the table and the picture."""
+    """Run missing cells, then write the table and the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", default=str(ROOT / "build" / "mixing"))
     parser.add_argument("--sets", default=",".join(SETS))

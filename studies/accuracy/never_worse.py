@@ -1,10 +1,10 @@
 """Check that ``probability=True`` is never worse: ``python -m studies.accuracy.never_worse``.
 
-Its log loss is compared with that of the plain sigmoid or softmax of the same model's margins, rows
-in random order, and, rows sorted by class, with the constant that says how often each class comes:
-there a model follows the run it is in, and its margins tell nothing. Small sets are learned in more
-orders: three orders of a hundred rows decide nothing. A random order is lost if the difference is
-above zero by two standard errors. What is lost is marked, and the exit code is 1.
+Its log loss is compared with that of the plain sigmoid or softmax of the same model's margins for
+rows in random order and, for rows sorted by class, with constant class frequencies: a model then
+follows the current run, and its margins contain no information. Small sets are learned in more
+orders. A random order is lost if the difference is above zero by two standard errors. Lost
+comparisons are marked, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from aggro import PassiveAggressiveClassifier, StreamClassifier
 from studies.accuracy.data import Problem, problem
 from studies.accuracy.probabilities import SETS, SPELLINGS, softmax, split, worth
 
-JUDGED = 5000  # rows, in as many orders as that takes
-ORDERS = (3, 40)  # at least and at most
-SLACK = 0.005  # of the constant's log loss: each class is counted once more than it came
+JUDGED = 5000  # total rows, in several orders
+ORDERS = (3, 40)  # minimum and maximum
+SLACK = 0.005  # of the constant's log loss, which counts one more example per class
 ROWS = 3000  # of a sorted stream, one dict at a time
 
 
 def shuffled(p: Problem) -> Iterator[tuple[str, float, float, float]]:
-    """Yield for each spelling the log loss with and without it, and the error of the difference."""
+    """Yield for each variant the log loss with and without it, and the error of the difference."""
     orders = int(np.clip(-(-JUDGED // (0.3 * p.rows)), *ORDERS))
     for spelling, params in SPELLINGS.items():
         found = []
@@ -44,7 +44,7 @@ def shuffled(p: Problem) -> Iterator[tuple[str, float, float, float]]:
 
 
 def sorted_by_class(p: Problem) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the log loss of models that learned row after row of one class, and of the constant."""
+    """Yield the log loss of models trained on sorted rows, and of the constant."""
     X, y, new, truth = split(p, 0)
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
@@ -66,7 +66,7 @@ def sorted_by_class(p: Problem) -> Iterator[tuple[str, float, float, float]]:
 
 
 def _stream(X: Any, y: Any, new: Any, answers: Any, classes: Any) -> tuple[float, float]:
-    """Return the same for a stream of dicts, of some rows of each class."""
+    """Return the same for a stream of dicts, with some rows of each class."""
     rows = np.linspace(0, len(y) - 1, min(ROWS, len(y))).astype(int)
     model = StreamClassifier(C=1.0, probability=True)
     for row, label in zip(_dicts(X[rows]), y[rows].tolist(), strict=True):

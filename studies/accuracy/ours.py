@@ -1,4 +1,4 @@
-"""aggro: C="auto" in several spellings, every fixed C of the same grid, and the default."""
+"""aggro: variants of C="auto", every fixed C of the same grid, and the default."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from aggro.variants import ESTIMATORS
 from studies.accuracy.data import Problem
 
 CHUNK = 16  # rows per call, as with partial_fit on small batches
-EPSILON = 0.0  # of regressions, since a fixed width would need tuning
-MARKS = (2000, 5000)  # rows after which the error is noted, to compare with slow peers
+EPSILON = 0.0  # in regression, since other values would need tuning
+MARKS = (2000, 5000)  # rows at which errors are recorded, for slow libraries
 
 RECOMMENDED = "auto all"
-ONLY_C = "auto diagonal average"  # chooses from the same models as the fixed grids below
+ONLY_C = "auto diagonal average"  # selects among the models of the fixed grids below
 ALL = {"metric": "auto", "scale": "auto", "average": "auto"}
-LOSSES = {  # of classes, of numbers
+LOSSES = {  # classification and regression
     "plain": ("hinge", "epsilon_insensitive"),
     "squared": ("squared_hinge", "squared_epsilon_insensitive"),
     "recommended": tuple(
@@ -54,7 +54,7 @@ def settings(p: Problem, C: Any, loss: str = "plain", **axes: Any) -> Settings:
 
 
 def targets_of(p: Problem) -> dict[str, np.ndarray]:
-    """Return the targets as a learner takes them."""
+    """Return the targets in the format of a learner."""
     if p.is_regression:
         return {"values": np.ascontiguousarray(p.y, np.float64)[:, None]}
     return {"labels": p.y.astype(np.int64)}
@@ -78,7 +78,7 @@ def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
 
 
 def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
-    """Learn with every C of the grid side by side; return the error of each."""
+    """Learn with every C of the grid in one pass; return the error of each."""
     one = settings(p, 1.0, **axes)
     target = float(np.mean(np.abs(p.y[p.orders[order][:1000]]))) if p.is_regression else 1.0
     grid = grid_of(one, first_steps(one, 1.0 / p.unit() - 1.0, target))
@@ -109,5 +109,5 @@ METHODS = {
     **{name: lambda p, o, axes=axes: fixed(p, o, **axes) for name, axes in FIXED.items()},
     "C=1": default,
 }
-# the spellings that were not picked are compared on these many orders
+# variants that were not chosen are compared on this number of orders
 ORDERS = dict.fromkeys([name for name in SPELLINGS if name not in (RECOMMENDED, ONLY_C)], 2)

@@ -1,4 +1,4 @@
-"""Tables written into the pages of the docs, each between two marks."""
+"""Tables in the documentation, between marks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def row(cells: Iterable[str]) -> str:
 
 
 def fill(page: Path, parts: dict[str, str]) -> None:
-    """Put each text between ``<!-- name -->`` and ``<!-- end of name -->`` of a page."""
+    """Write each text between ``<!-- name -->`` and ``<!-- end of name -->`` of a page."""
     text = page.read_text(encoding="utf-8")
     for name, part in parts.items():
         marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The peers with their defaults; each row is predicted before it is learned."""
+"""Other libraries with their defaults, evaluated progressively."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from studies.accuracy.data import Problem
 
-CHUNK = 16  # rows that scikit-learn predicts, then learns, where row by row takes too long
-ROW_BY_ROW = 2000  # rows up to which it does not; nor in time order, where a late answer costs
+CHUNK = 16  # rows per call of scikit-learn on long streams
+ROW_BY_ROW = 2000  # longest stream learned row by row, apart from time-ordered ones
 RIVER_ROWS = 5000
 RIVER_ROWS_MANY_CLASSES = 2000
-RIVER_COLUMNS = 1000  # wider rows keep their zeros out of the dicts, and then cannot be scaled
+RIVER_COLUMNS = 1000  # wider rows omit zeros from dicts and are not scaled
 SKLEARN_GRID = 10.0 ** np.arange(-3.0, 1.1, 1.0)
 
 
@@ -46,14 +46,14 @@ def sklearn_run(p: Problem, order: int, make: Any) -> float:
                 if start:
                     predicted[part] = model.predict(X[part])
                 model.partial_fit(X[part], y[part], **known)
-            except ValueError:  # the weights have left the floating-point numbers
+            except ValueError:  # the weights overflowed
                 predicted[start:] = np.nan
                 break
     return errors_of(p, order, predicted)
 
 
 def sklearn_pa(p: Problem, order: int, C: Any = 1.0) -> float:
-    """scikit-learn's Passive-Aggressive rule."""
+    """Run scikit-learn's Passive-Aggressive rule."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
     shared = {"learning_rate": "pa1", "eta0": C, "penalty": None, "random_state": 0}
@@ -64,14 +64,14 @@ def sklearn_pa(p: Problem, order: int, C: Any = 1.0) -> float:
 
 
 def sklearn_best(p: Problem, order: int) -> dict[str, Any]:
-    """The same with each C of a grid in units of 1/|x|², times the mean target of a regression."""
+    """Run the same with each C of a grid in units of 1/|x|² (times the mean target)."""
     unit = p.unit() * (float(np.abs(p.y).mean()) if p.is_regression else 1.0)
     grid = [float(c * unit) for c in SKLEARN_GRID]
     return {"C": grid, "errors": [sklearn_pa(p, order, C) for C in grid]}
 
 
 def sklearn_sgd(p: Problem, order: int) -> dict[str, Any]:
-    """Stochastic gradient descent as it comes."""
+    """Run stochastic gradient descent with defaults."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
     kind = SGDRegressor if p.is_regression else SGDClassifier
@@ -82,12 +82,12 @@ def sklearn_sgd(p: Problem, order: int) -> dict[str, Any]:
 
 
 def river_rows(p: Problem) -> int:
-    """Return how many rows river learns."""
+    """Return the number of rows for river."""
     return min(p.rows, RIVER_ROWS if p.classes <= 2 else RIVER_ROWS_MANY_CLASSES)
 
 
 def river_run(p: Problem, order: int, model: Any) -> dict[str, Any]:
-    """Predict and learn one dict at a time, behind a running scaler unless rows are wide."""
+    """Predict and learn one dict at a time, with a running scaler unless rows are wide."""
     from river import preprocessing
 
     scaled, predicted = p.X.shape[1] <= RIVER_COLUMNS, []
@@ -111,7 +111,7 @@ def _dict(p: Problem, i: int, zeros: bool = False) -> dict[int, float]:
 
 
 def river_pa(p: Problem, order: int) -> dict[str, Any]:
-    """River's Passive-Aggressive learners; several classes one against the rest."""
+    """Run river's Passive-Aggressive learners, one-vs-rest for several classes."""
     from river import linear_model, multiclass
 
     if p.is_regression:
@@ -121,7 +121,7 @@ def river_pa(p: Problem, order: int) -> dict[str, Any]:
 
 
 def river_logistic(p: Problem, order: int) -> dict[str, Any]:
-    """River's logistic, softmax or linear regression."""
+    """Run river's logistic, softmax or linear regression."""
     from river import linear_model
 
     if p.is_regression:
@@ -135,7 +135,7 @@ def river_logistic(p: Problem, order: int) -> dict[str, Any]:
 
 
 def vw(p: Problem, order: int) -> dict[str, Any]:
-    """Vowpal Wabbit's defaults with each loss that suits the task."""
+    """Run Vowpal Wabbit's defaults with each suitable loss."""
     losses = ["squared"] if p.is_regression else ["squared", "logistic", "hinge"]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "rows.vw")
@@ -171,5 +171,5 @@ METHODS = {
     "river logistic": river_logistic,
     "Vowpal Wabbit": vw,
 }
-# The others learn all orders.
+# Other methods learn all orders.
 ORDERS = {"sklearn PA best C": 1, "sklearn PA": 2, "sklearn SGD": 2}

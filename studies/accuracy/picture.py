@@ -1,4 +1,4 @@
-"""The picture: on each set, the error of each method relative to aggro's."""
+"""The figure: the error of each method relative to aggro's, per set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOLLOW = ("best C", "sklearn PA best C")
 
 
 def draw(results: list[Result], path: Path) -> None:
-    """Write the picture to a file."""
+    """Write the figure to a file."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -2,7 +2,7 @@
 
 ``python -m studies.accuracy.probabilities [--sets a9a,usps] [--report]``
 
-Seven tenths of each set are learned, the rest is judged. Cells that were run are kept.
+Models learn seven tenths of each set and are evaluated on the rest. Finished cells are kept.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WAYS = {"ours": "`probability=True`", "raw": "raw", "cv": "`CalibratedClassifier
 
 
 def judge(p: Problem, spelling: str, order: int) -> dict[str, Any]:
-    """Learn one set in one order; return what each way of making probabilities is worth."""
+    """Learn one set in one order; return the quality of each method of calibration."""
     from sklearn.calibration import CalibratedClassifierCV
 
     X, y, new, truth = split(p, order)
@@ -64,7 +64,7 @@ def judge(p: Problem, spelling: str, order: int) -> dict[str, Any]:
 
 
 def split(p: Problem, order: int) -> tuple[Any, Any, Any, Any]:
-    """Return rows and labels to learn, and others to judge."""
+    """Return training and test rows and labels."""
     listed = len(p.orders) > 1 and order < len(p.orders)
     rows = p.orders[order] if listed else _shuffled(p.rows, order)
     cut = int(0.7 * len(rows))
@@ -83,7 +83,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def worth(P: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    """Return log loss, Brier score and, by the highest probability, how often it was right."""
+    """Return log loss, Brier score and the accuracy by the highest probability."""
     at = np.arange(len(truth))
     right = P.argmax(axis=1) == truth
     place = np.minimum((P.max(axis=1) * BINS).astype(int), BINS - 1)
@@ -98,7 +98,7 @@ def worth(P: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
 
 
 def run(folder: Path, names: list[str]) -> None:
-    """Run all cells that are missing."""
+    """Run missing cells."""
     for name, spelling, order in product(names, SPELLINGS, range(ORDERS)):
         path = folder / f"{name}.{spelling}.{order}.json"
         if not path.exists():
@@ -114,7 +114,7 @@ def read(folder: Path, name: str, spelling: str) -> list[dict[str, Any]]:
 
 
 def table(folder: Path, names: list[str], spelling: str) -> str:
-    """Return the table of one spelling, and above it how it compares."""
+    """Return the table of one variant, and a summary."""
     cells = {name: read(folder, name, spelling) for name in names}
     mean = {
         (name, score, way): float(np.mean([cell[way][score] for cell in found]))
@@ -140,7 +140,7 @@ def table(folder: Path, names: list[str], spelling: str) -> str:
 
 
 def report(folder: Path, names: list[str], into_docs: bool) -> None:
-    """Print the tables, or put them and the diagram into the docs."""
+    """Print the tables, or write them and the diagram to the documentation."""
     text = "\n\n".join(table(folder, names, spelling) for spelling in SPELLINGS)
     if not into_docs:
         print(text)
@@ -150,7 +150,7 @@ def report(folder: Path, names: list[str], into_docs: bool) -> None:
 
 
 def main() -> None:
-    """Run what is missing, then write the tables and the diagram."""
+    """Run missing cells, then write the tables and the diagram."""
     parser = argparse.ArgumentParser(
         prog="python -m studies.accuracy.probabilities", description=__doc__
     )

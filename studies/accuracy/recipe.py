@@ -1,4 +1,4 @@
-"""The public recipe (TfidfVectorizer, then Passive-Aggressive) beside TextClassifier.
+"""The usual recipe (TfidfVectorizer, then Passive-Aggressive) compared with TextClassifier.
 
 ``python -m studies.accuracy.recipe`` measures both on the given halves of the data sets, and writes
 the table of docs/from-tfidf.md: CPU time to learn and to predict, errors on the second half, sizes
@@ -24,10 +24,10 @@ SETS = ("sms-spam", "imdb", "20news")
 
 
 class Recipe:
-    """What most programs do."""
+    """A vectoriser and a classifier."""
 
     def fit(self, X: list[str], y: np.ndarray) -> Recipe:
-        """Learn words first, then classes."""
+        """Fit the vectoriser, then the classifier."""
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import SGDClassifier
 
@@ -47,7 +47,7 @@ class Recipe:
 
 
 class Ours:
-    """The same in one object."""
+    """TextClassifier."""
 
     def fit(self, X: list[str], y: np.ndarray) -> Ours:
         """Learn in one pass."""

@@ -1,4 +1,4 @@
-"""The reliability diagram: how often the most probable class was right, by what was said."""
+"""The reliability diagram: accuracy against the predicted probability."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 BINS = 10
-LEAST = 20  # rows of a bin that is drawn
+LEAST = 20  # minimum rows per drawn bin
 # Okabe and Ito's colours, which colour-blind people can distinguish, and a shape for each
 STYLES = {
     "raw": ("#E69F00", "s", "raw sigmoid or softmax"),
@@ -18,7 +18,7 @@ STYLES = {
 
 
 def draw(cells: dict[str, list[dict[str, Any]]], path: Path) -> None:
-    """Write a panel for each set; orders are added up."""
+    """Write a panel per set; orders are combined."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""The results as tables of docs/studies/tuning.md and a picture."""
+"""The tables and the figure of docs/studies/tuning.md."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADS = {"best C": "best fixed C", "sklearn PA best C": "sklearn PA, best C"}
 
 
 def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
-    """Print the tables, or put them and the picture into the docs."""
+    """Print the tables, or write them and the figure to the documentation."""
     results = load(folder, names)
     parts = {
         "verdicts": verdicts(results),
@@ -39,7 +39,7 @@ def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
 
 
 def write_fresh(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
-    """Print the table of the sets not used for design decisions, or put it into the docs."""
+    """Print the table of sets not used for design decisions, or write it to the documentation."""
     text = fresh_table(load(folder, names))
     if into_docs:
         fill(PAGE, {"fresh": text})
@@ -48,7 +48,7 @@ def write_fresh(folder: str | Path, names: list[str], into_docs: bool = True) ->
 
 
 def fresh_table(results: list[Result]) -> str:
-    """Return the error of aggro and of its peers on each set, and who wins against whom."""
+    """Return the errors of aggro and other libraries on each set, and the wins."""
     peers = FRESH_METHODS[1:]
     wins = [
         f"{better} better, {level} level, {worse} worse"
@@ -67,7 +67,7 @@ def _percent(error: float) -> str:
 
 
 def table(results: list[Result]) -> str:
-    """Return the error of each method on each set; bold where it is below aggro's."""
+    """Return the error of each method on each set; bold if below aggro's."""
     head = ["set", "rows", "columns", "aggro", *(HEADS.get(c, c) for c in COLUMNS)]
     lines = []
     for task in ("binary", "multiclass", "regression"):
@@ -99,7 +99,7 @@ def _cells(r: Result, columns: Sequence[str]) -> list[str]:
 
 
 def verdicts(results: list[Result]) -> str:
-    """Return the counts: how far from the best C, and who wins against whom."""
+    """Return the distances to the best C and the wins."""
     orders = min(len(r.found["C=1"]) for r in results if not r.ordered)
     large, small = (
         gaps([r for r in results if r.classes and (r.rows >= LARGE) == is_large])
@@ -132,7 +132,7 @@ def verdicts(results: list[Result]) -> str:
 
 
 def spellings(results: list[Result]) -> str:
-    """Return how the spellings of C="auto" compare."""
+    """Return the comparison of the variants of C="auto"."""
     errors = np.array([[r.errors(s)[:2].mean() for s in ours.SPELLINGS] for r in results])
     best = errors.min(axis=1, keepdims=True)
     lines = [

@@ -12,17 +12,17 @@ import numpy as np
 from studies.accuracy import cells
 from studies.accuracy.ours import ONLY_C, RECOMMENDED
 
-HINDSIGHT = ("fixed diagonal", "fixed diagonal mean")  # what ONLY_C chooses from
+HINDSIGHT = ("fixed diagonal", "fixed diagonal mean")  # candidates of ONLY_C
 PEERS = (
     *("sklearn PA", "sklearn PA best C", "sklearn SGD"),
     *("Vowpal Wabbit", "river PA", "river logistic"),
 )
-DRAW = 0.01  # closer than this, relative, counts as a draw
+DRAW = 0.01  # smaller relative differences are draws
 
 
 @dataclass
 class Result:
-    """One set: what it is, and the errors of each method over the orders."""
+    """One set: its properties, and the errors of each method over the orders."""
 
     name: str
     task: str
@@ -77,7 +77,7 @@ def load(folder: str | Path, names: list[str]) -> list[Result]:
 
 
 def tally(results: list[Result], method: str) -> tuple[int, int, int]:
-    """Return on how many sets aggro is better than a method, level with it, and worse."""
+    """Return the number of sets on which aggro is better than a method, level, and worse."""
     ratios = np.array([r.ratio(method) for r in results if method == "best C" or r.found[method]])
     better, worse = (ratios > 1 + DRAW).sum(), (ratios < 1 - DRAW).sum()
     return int(better), len(ratios) - int(better) - int(worse), int(worse)

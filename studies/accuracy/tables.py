@@ -1,10 +1,10 @@
-"""Tables: aggro against forests and boosted trees, over streams and in batch.
+"""Study of tables: aggro, forests and boosted trees, on streams and in batch.
 
 ``python -m studies.accuracy.tables [streams] [batch] [--sets a,b] [--fresh] [--methods x,y]
 [--folder build/tables] [--report]``
 
-Runs what is missing, and writes the tables into docs/studies/tables.md. The folder in AGGRO_DATA
-holds the sets; generators are river's. No choice was made on the sets of ``--fresh``.
+Runs missing cells, and writes the tables to docs/studies/tables.md. The folder in AGGRO_DATA
+contains the sets; generators are river's. No choice was made on the sets of ``--fresh``.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ Array = NDArray[Any]
 
 @dataclass
 class Table:
-    """Rows and their classes, or numbers."""
+    """Rows and their targets."""
 
     X: Array
     y: Array
     regression: bool
 
     def split(self, seed: int) -> tuple[Array, Array]:
-        """Return three quarters of the rows, and the others."""
+        """Return training rows (three quarters) and test rows."""
         order = np.random.default_rng(seed).permutation(len(self.y))
         return order[: 3 * len(order) // 4], order[3 * len(order) // 4 :]
 
 
 @lru_cache(maxsize=2)
 def table(name: str, rows: int) -> Table:
-    """Return the first rows of a set, in random order unless they are in that of time."""
+    """Return the first rows of a set, in random order unless it is in time order."""
     generated = " ".join(GENERATORS.values()).split()
     if name in generated:
         return _generated(name, rows)
@@ -127,7 +127,7 @@ def of_river(classes: str, numbers: str, **options: Any) -> Any:
 
 
 def of_sklearn(kind: str) -> Any:
-    """Return a function that makes boosted trees, or a linear model behind a scaler."""
+    """Return a function that makes boosted trees, or a scaled linear model."""
 
     def make(regression: bool) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -156,7 +156,7 @@ SKLEARN = {TREES: of_sklearn("trees"), LINEAR: of_sklearn("linear")}
 
 
 def stream(name: str, method: str) -> dict[str, float]:
-    """Return the error of one pass, each row predicted first, and microseconds of CPU a row."""
+    """Return the progressive error of one pass, and microseconds of CPU per row."""
     t = table(name, STREAM_ROWS)
     scale = np.abs(t.y - np.median(t.y)).sum() if t.regression else len(t.y)
     begin = time.process_time()
@@ -213,7 +213,7 @@ def cell(folder: Path, part: str, name: str, method: str) -> Path:
 
 
 def run(folder: Path, part: str, names: list[str], methods: list[str]) -> None:
-    """Run what is missing."""
+    """Run missing cells."""
     work, known = PARTS[part]
     for name in names:
         for method in (each for each in methods if each in known):
@@ -226,7 +226,7 @@ def run(folder: Path, part: str, names: list[str], methods: list[str]) -> None:
 
 
 def report(folder: Path, part: str, names: list[str]) -> str:
-    """Return the results as a table; the best of a line is bold."""
+    """Return the results as a table; the best of each line is bold."""
     key, methods = "score" if part == "batch" else "error", PARTS[part][1]
     best = max if part == "batch" else min
     head = [
@@ -254,7 +254,7 @@ def report(folder: Path, part: str, names: list[str]) -> str:
 
 
 def main() -> None:
-    """Run what is missing and write the tables."""
+    """Run missing cells and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--sets", help="names, separated by commas")

@@ -1,4 +1,4 @@
-"""Ten tasks of raw texts, untuned: mistakes of one pass, each text judged before it is learned.
+"""Study of ten text tasks, untuned: progressive mistakes of one pass.
 
 ``python -m studies.accuracy.texts`` runs what is missing (five orders of each task), then writes
 the table and the picture of docs/studies/text.md. It needs the raw texts (see ``aggro.datasets``)
@@ -28,7 +28,7 @@ NAMES = (
     *("webkb-4class", "r8", "20news", "r52"),
 )
 LOSSES = ("squared", "logistic", "hinge")
-CHUNK = 64  # texts that scikit-learn predicts, then learns: one by one would take hours
+CHUNK = 64  # texts per call of scikit-learn: single texts would take hours
 WORD = re.compile(r"(?u)\b\w\w+\b")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 MEANT = {"n": "\n", "t": "\t", "r": "\r"}
@@ -51,7 +51,7 @@ def load(name: str) -> Texts:
 
 
 def _reuters(topic: str) -> Texts:
-    """One topic against the rest, on the stories that have topics at all."""
+    """Return one topic against the rest, on stories with topics."""
     head, *lines = _lines(Path(os.environ["AGGRO_DATA"], "reuters21578", "reuters21578.tsv.xz"))
     rows = [dict(zip(head.split("\t"), line.split("\t"), strict=True)) for line in lines]
     split = [r for r in rows if r["lewissplit"] in ("TRAIN", "TEST") and r["topics_attr"] == "YES"]
@@ -72,7 +72,7 @@ def _meant(text: str) -> str:
 
 
 def ours(X: list[str], y: np.ndarray, **params: Any) -> dict[str, Any]:
-    """Return the mistakes of TextClassifier; without parameters nothing is chosen by hand."""
+    """Return the mistakes of TextClassifier, with defaults unless given."""
     model = aggro.TextClassifier(**params)
     model.partial_fit(X, y, classes=np.unique(y))
     return {"error": model.n_mistakes_ / len(y), "chosen": str(model.best_params_)}
@@ -133,7 +133,7 @@ METHODS: dict[str, Callable[[list[str], np.ndarray], dict[str, Any]]] = {
 
 
 def run(folder: Path, names: list[str], methods: list[str], orders: int) -> None:
-    """Run the cells that are missing, one file each."""
+    """Run missing cells, one file each."""
     folder.mkdir(parents=True, exist_ok=True)
     for order in range(orders):
         for name in names:
@@ -160,7 +160,7 @@ def cells(folder: Path, name: str, method: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Run what is missing, then write the table and the picture."""
+    """Run missing cells, then write the table and the figure."""
     parser = argparse.ArgumentParser(prog="python -m studies.accuracy.texts", description=__doc__)
     parser.add_argument("--sets", default=",".join(NAMES), help="names, separated by commas")
     parser.add_argument("--methods", help="names, separated by ;")

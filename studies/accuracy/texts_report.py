@@ -1,4 +1,4 @@
-"""The study of texts as a table of docs/studies/text.md and a picture."""
+"""The table and the figure of docs/studies/text.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Results = dict[str, dict[str, list[float]]]
 
 
 def write(folder: Path) -> None:
-    """Put the table and the picture into the docs."""
+    """Write the table and the figure to the documentation."""
     results = {
         name: {m: [cell["error"] for cell in cells(folder, name, m)] for m in METHODS}
         for name in NAMES
