@@ -1,4 +1,4 @@
-"""Write the catalogue page: each published variant with its problem, its paper and a small picture.
+"""Write the catalogue page: each published variant with its problem, paper and picture.
 
 The problem that a variant solves is derived from its keywords in ``aggro.variants``.
 """
@@ -21,7 +21,7 @@ CONSTRAINT = {
     "top": "s_y − s_v ≥ 1{xi} for the best wrong class v",
     "ovr": "y·f(x) ≥ 1{xi}",
 }
-OWN = {  # problems that are not put together from axes
+OWN = {  # problems that are not combinations of axes
     "Perceptron": "none: a fixed step after a mistake",
     "AROW": "minimise KL(N(w, Σ) ‖ N(w_t, Σ_t)) + (ξ² + x'Σx)/2r, ξ = max(0, 1 − y·f(x))",
     "AROWR": "minimise KL(N(w, Σ) ‖ N(w_t, Σ_t)) + (ξ² + x'Σx)/2r, ξ = max(0, |y − f(x)| − ε)",
@@ -70,12 +70,12 @@ def defaults(row: Variant) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """Return a keyword's value as one would write it."""
+    """Return the value of a keyword as Python source."""
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def entry(row: Variant) -> str:
-    """Return the part of the page that tells of one variant."""
+    """Return the section of one variant."""
     keywords = ", ".join(f"{name}={text_of(value)}" for name, value in row.params.items())
     given = f" with `{keywords}`" if keywords else ""
     free = [name for name in COEFFICIENTS if name in defaults(row) and name not in row.params]
@@ -120,7 +120,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-# -- the small pictures --------------------------------------------------------------------------
+# -- pictures ------------------------------------------------------------------------------------
 
 
 def clouds(classes: int, count: int = 150, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +183,7 @@ def draw_variant(axes: Any, row: Variant) -> None:
 
 
 def draw(folder: Path) -> None:
-    """Write the pictures that are not there yet."""
+    """Write missing pictures."""
     from matplotlib.figure import Figure
 
     folder.mkdir(parents=True, exist_ok=True)

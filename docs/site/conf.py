@@ -79,7 +79,7 @@ THUMBNAIL = re.compile(r"(thumb/sphx_glr_plot_\d+_(\w+)_thumb\.png\n\s+:alt:)$",
 
 
 def describe_thumbnails(app: object, page: str, source: list[str]) -> None:
-    """Give the small pictures of the gallery words, from the names of their files."""
+    """Add alternative texts to the thumbnails of the gallery, from their file names."""
     if page == "gallery/index":
         source[0] = THUMBNAIL.sub(
             lambda found: f"{found[1]} {found[2].replace('_', ' ')}", source[0]
@@ -87,6 +87,6 @@ def describe_thumbnails(app: object, page: str, source: list[str]) -> None:
 
 
 def setup(app: Any) -> None:
-    """Expand what docstrings leave to others, before numpydoc reads them; describe pictures."""
+    """Expand inherited entries before numpydoc reads docstrings; describe thumbnails."""
     app.connect("autodoc-process-docstring", expand.process, priority=100)
     app.connect("source-read", describe_thumbnails)

@@ -13,7 +13,7 @@ DEFAULT = re.compile(r"default=.*$")
 
 
 def entries(doc: Sequence[str]) -> tuple[int, int, list[tuple[list[str], list[str]]]]:
-    """Return where the parameters begin and end, and each: its names, its lines.
+    """Return the first and last line of the parameters, and the names and lines of each.
 
     >>> entries(["Parameters", "----------", "C, D : float", "    Text.", "", "Examples", "---"])
     (2, 5, [(['C', 'D'], ['C, D : float', '    Text.', ''])])
@@ -34,19 +34,19 @@ def entries(doc: Sequence[str]) -> tuple[int, int, list[tuple[list[str], list[st
 
 
 def default_of(thing: Any, name: str) -> str:
-    """Return the default of a parameter as docstrings write it."""
+    """Return the default of a parameter in the style of docstrings."""
     value = inspect.signature(thing).parameters[name].default
     return f'"{value}"' if isinstance(value, str) else str(value).replace("0.001", "1e-3")
 
 
 def parameters(thing: Any) -> dict[str, list[str]]:
-    """Return the entry of each parameter of something public, with what it leaves to others."""
+    """Return the complete entry of each parameter."""
     doc = expanded((inspect.getdoc(thing) or "").split("\n"), thing)
     return {one: lines for names, lines in entries(doc)[2] for one in names}
 
 
 def expanded(doc: Sequence[str], thing: Any) -> list[str]:
-    """Return a docstring whose parameters stand for themselves, with the defaults of ``thing``."""
+    """Return a docstring with inherited entries inserted, with the defaults of ``thing``."""
     start, end, found = entries(doc)
     lines: list[str] = []
     for names, text in found:
@@ -63,7 +63,7 @@ def expanded(doc: Sequence[str], thing: Any) -> list[str]:
 
 
 def process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Sphinx calls this with each docstring before it is read; references to elsewhere are text."""
+    """Expand a docstring for Sphinx; references to other projects become text."""
     lines[:] = [ROLE.sub(r"``\1``", line) for line in lines]
     if what in ("class", "function"):
         lines[:] = expanded(lines, thing)

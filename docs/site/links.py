@@ -19,7 +19,7 @@ CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 def staged(path: Path) -> str | None:
-    """Return where a file of the repository stands in the source of the site.
+    """Return the path of a file of the repository in the source of the site.
 
     >>> staged(ROOT / "docs/tuning.md"), staged(ROOT / "CHANGELOG.md"), staged(ROOT / "core")
     ('tuning.md', 'project/CHANGELOG.md', None)
@@ -37,7 +37,7 @@ def staged(path: Path) -> str | None:
 
 
 def address(target: str, anchor: str, file: Path, page: str) -> str:
-    """Return what a link in a file becomes on its page."""
+    """Return the target of a link of a file on its page."""
     path = (file.parent / target).resolve()
     home = staged(path)
     if home is None:
@@ -47,7 +47,7 @@ def address(target: str, anchor: str, file: Path, page: str) -> str:
 
 
 def rewrite(text: str, file: Path, page: str) -> str:
-    """Return the text of a file with links and anchors made for the site; code is left alone."""
+    """Return the text of a file with links and anchors of the site; code is unchanged."""
     text = ANCHOR.sub(r"(\1)=", text)
     pieces = CODE.split(text)
     for k in range(0, len(pieces), 2):

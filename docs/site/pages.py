@@ -1,6 +1,7 @@
-"""Write the source of the site: the pages of docs/, the generated pages and the menu.
+"""Write the source of the site: the pages of docs/, generated pages and the menu.
 
-``python docs/site/pages.py build/site-source`` writes what Sphinx reads. SECTIONS lists every page.
+``python docs/site/pages.py build/site-source`` writes the input of Sphinx. SECTIONS lists every
+page.
 """
 
 import re
@@ -12,7 +13,7 @@ import catalogue
 import reference
 from links import ROOT, STAGED, rewrite
 
-SECTIONS = {  # page: title, introduction, its pages in order with a line about each
+SECTIONS = {  # page: title, introduction, its pages with descriptions
     "user-guide": (
         "User guide",
         "How to train, select, apply, distribute and serve models.",
@@ -72,7 +73,7 @@ TOP = ["getting-started", "user-guide", "gallery/index", "background", "studies/
 
 
 def sources() -> dict[str, Path]:
-    """Return the page of the site that each file of the repository becomes."""
+    """Return the page of the site for each file of the repository."""
     docs = ROOT / "docs"
     pages = {
         path.relative_to(docs).with_suffix("").as_posix(): path
@@ -100,14 +101,14 @@ def toctree(pages: list[str], hidden: bool = True) -> str:
 
 
 def section(title: str, what: str, pages: dict[str, str], texts: dict[str, str]) -> str:
-    """Return a page that leads to others."""
+    """Return a page that lists other pages."""
     parts = [f"# {title}\n", f"{what}\n"]
     parts += [f"**[{title_of(texts[page])}](/{page}.md)**\n: {pages[page]}\n" for page in pages]
     return "\n".join([*parts, toctree(list(pages))])
 
 
 def lay_out() -> dict[str, str]:
-    """Return the text of every page that is written in Markdown."""
+    """Return the text of every Markdown page."""
     texts = {
         page: rewrite(path.read_text(encoding="utf-8"), path, page)
         for page, path in sources().items()
@@ -124,7 +125,7 @@ def lay_out() -> dict[str, str]:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write a file if it is not the same already, so that Sphinx rebuilds what changed."""
+    """Write a file if it changes, so that Sphinx rebuilds only changed pages."""
     data = content.encode() if isinstance(content, str) else content
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +133,7 @@ def write(path: Path, content: str | bytes) -> None:
 
 
 def main(out: Path) -> None:
-    """Write the source of the site, and remove what is no longer part of it."""
+    """Write the source of the site, and remove obsolete pages."""
     files: dict[str, str | bytes] = {f"{page}.md": text for page, text in lay_out().items()}
     files |= {f"reference/{name}.rst": text for name, text in reference.pages().items()}
     for folder, home in (

@@ -7,7 +7,7 @@ from typing import Any
 MODULES = (
     *("aggro", "aggro.text", "aggro.io", "aggro.datasets", "aggro.serve", "aggro.reference"),
 )
-GROUPS = {  # of the names in aggro; names in no group are listed at the end
+GROUPS = {  # groups of names in aggro; others are listed at the end
     "Automatic model selection": ("AutoClassifier", "AutoRegressor"),
     "Classifiers": (
         "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier", "AROWClassifier",
@@ -24,7 +24,7 @@ GROUPS = {  # of the names in aggro; names in no group are listed at the end
         "save", "load", "merge", "to_sklearn", "to_onnx", "ModelFileError",
     ),
 }  # fmt: skip
-PAGES = {  # pages that say more, by group or name
+PAGES = {  # related pages, by group or name
     "Automatic model selection": ("tuning", "which-algorithm", "drift", "studies/tuning"),
     "Classifiers": ("algorithms", "which-algorithm", "tuning", "probabilities"),
     "Regressors": ("algorithms", "tuning"),
@@ -57,7 +57,7 @@ def public(module: str) -> list[str]:
 
 
 def members(kind: type) -> list[str]:
-    """Return the methods and properties of a class that aggro documents, by name.
+    """Return the documented methods and properties of a class.
 
     >>> import aggro
     >>> members(aggro.io.Reader)[:2]
@@ -76,7 +76,7 @@ def members(kind: type) -> list[str]:
 
 
 def see_also(module: str, name: str) -> list[str]:
-    """Return links to the other names of the same kind, and to the pages that say more."""
+    """Return links to names of the same group and to related pages."""
     own = GROUPS if module == "aggro" else {}
     group = next((key for key, names in own.items() if name in names), module)
     kin = GROUPS.get(group, public(module))
@@ -104,7 +104,7 @@ def summary(thing: Any) -> str:
 
 
 def listing(module: str, names: list[str]) -> list[str]:
-    """Return a table of names, with what each is."""
+    """Return a table of names with summaries."""
     home = import_module(module)
     lines = [".. list-table::", "   :widths: 40 60", ""]
     for name in names:
@@ -116,7 +116,7 @@ def listing(module: str, names: list[str]) -> list[str]:
 
 
 def index() -> str:
-    """Return the page that leads to all others."""
+    """Return the index of the reference."""
     title = "Reference"
     lines = [
         title,
@@ -127,9 +127,9 @@ def index() -> str:
     ]
     rest = [name for name in public("aggro") if not any(name in group for group in GROUPS.values())]
     for heading, names in {**GROUPS, "Other names": tuple(rest)}.items():
-        there = [name for name in names if name in public("aggro")]
-        if there:
-            lines += [heading, "-" * len(heading), "", *listing("aggro", there)]
+        present = [name for name in names if name in public("aggro")]
+        if present:
+            lines += [heading, "-" * len(heading), "", *listing("aggro", present)]
     for module in MODULES[1:]:
         heading = f"{module}: {HEADINGS[module][0].lower()}{HEADINGS[module][1:]}"
         lines += [heading, "-" * len(heading), "", *listing(module, public(module))]

@@ -1,8 +1,7 @@
-"""Every page of the built site in a real browser, as wide as a phone and as a desk.
+"""Checks all pages of the built site in a browser, at the widths of a phone and a desktop.
 
-``make docs-test`` runs it. A page may not fail to load anything, complain in the console, scroll
-sideways, link to what is not there or show a picture without words for those who cannot see it;
-the search must find common queries.
+``make docs-test`` runs it. Pages must load completely, without console errors, horizontal
+scrolling, dead links or images without alternative text; the search must find common queries.
 """
 
 import functools
@@ -37,10 +36,10 @@ STYLES = """() => ({
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server that does not tell what it is asked."""
+    """A server without a log."""
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start the browser of the machine, or the one that Playwright brought."""
+    """Start the installed browser, or Playwright's."""
     own = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=own, args=["--no-sandbox"])
@@ -65,14 +64,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def seen() -> dict[str, Any]:
-    """What each page holds, for the check of the links."""
+    """Collect the contents of each page to check links."""
     return {}
 
 
 def visit(page: Page, url: str) -> tuple[dict[str, Any], list[str]]:
-    """Open a page; return what is on it and what went wrong."""
+    """Open a page; return its contents and the errors."""
     errors: list[str] = []
-    hears = {
+    handlers = {
         "console": lambda message: errors.append(message.text) if message.type == "error" else None,
         "pageerror": lambda error: errors.append(str(error)),
         "requestfailed": lambda request: errors.append(f"not loaded: {request.url}"),
@@ -82,20 +81,20 @@ def visit(page: Page, url: str) -> tuple[dict[str, Any], list[str]]:
             else errors.append(f"from elsewhere: {request.url}")
         ),
     }
-    for event, hear in hears.items():
-        page.on(event, hear)  # type: ignore[call-overload]  # any event
+    for event, handler in handlers.items():
+        page.on(event, handler)  # type: ignore[call-overload]  # any event
     page.goto(url, wait_until="load")
     page.evaluate("() => document.querySelectorAll('img').forEach(e => e.loading = 'eager')")
     page.wait_for_function("() => [...document.images].every(e => e.complete)")
     found = page.evaluate(STYLES)
-    for event, hear in hears.items():
-        page.remove_listener(event, hear)
+    for event, handler in handlers.items():
+        page.remove_listener(event, handler)
     return found, errors
 
 
 @pytest.mark.parametrize("device", WIDTHS)
 def test_every_page_is_whole(address: str, browser: Any, seen: dict[str, Any], device: str) -> None:
-    """No error, nothing missing, no sideways scrolling."""
+    """There are no errors, missing files or horizontal scrolling."""
     assert len(PAGES) > 80, "the site has not been built: make docs"
     page = browser.new_page(viewport={"width": WIDTHS[device], "height": 900})
     wrong: list[str] = []
@@ -114,7 +113,7 @@ def test_every_page_is_whole(address: str, browser: Any, seen: dict[str, Any], d
 
 
 def test_no_link_is_dead(address: str, seen: dict[str, Any]) -> None:
-    """Every link inside of the site leads to a page, and its anchor to a place on it."""
+    """Every internal link has an existing page and anchor."""
     dead = set()
     for name, found in seen.items():
         for link in found["links"]:
@@ -146,7 +145,7 @@ def test_search_finds(address: str, browser: Any, words: str, page: str) -> None
 
 
 def test_the_menu_opens_on_a_phone(address: str, browser: Any) -> None:
-    """On a narrow screen the pages are behind a button."""
+    """On a narrow screen a button opens the menu."""
     tab = browser.new_page(viewport={"width": 390, "height": 900})
     tab.goto(address)
     tab.locator("button.primary-toggle").click()
@@ -159,7 +158,7 @@ def test_the_menu_opens_on_a_phone(address: str, browser: Any) -> None:
 
 @pytest.mark.parametrize("name", ["index.html", "tuning.html", "reference/aggro.sweep.html"])
 def test_pages_print_without_the_menu(address: str, browser: Any, name: str) -> None:
-    """On paper there is the text, and nothing to click on."""
+    """Printed pages contain the text without navigation."""
     tab = browser.new_page(viewport={"width": 800, "height": 1100})
     tab.goto(address + name)
     tab.emulate_media(media="print")
