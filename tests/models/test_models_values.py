@@ -10,8 +10,8 @@ import pytest
 import aggro
 from aggro.persistence import container, values
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.parameters import PARAMETERS, check_type
 from aggro.persistence.record import DAMAGED, FORMAT, Record, read_record, write_record
+from aggro.persistence.schema import PARAMETERS, check_type
 from aggro.persistence.store import check_fitted, record_of
 from aggro.persistence.values import decode, encode
 

@@ -8,7 +8,7 @@ import pytest
 import aggro
 from aggro.checks import Choice
 from aggro.cli.options import READERS, options
-from aggro.persistence.parameters import PARAMETERS
+from aggro.persistence.schema import PARAMETERS
 from aggro.settings import AXES, DEFAULTS, LOSSES, Settings, check_settings
 from aggro.variants import ESTIMATORS, LINEAR, ROWS, losses_of
 

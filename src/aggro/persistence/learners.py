@@ -11,12 +11,12 @@ from aggro.kernel_learner import KernelLearner
 from aggro.kernel_settings import KernelChoice
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.parameters import check_type
 from aggro.persistence.schema import (
     TABLES,
     check_arrays,
     check_counters,
     check_last_updates,
+    check_type,
     kernel_fields,
     linear_fields,
 )

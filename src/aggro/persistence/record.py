@@ -28,7 +28,7 @@ from aggro.persistence.learners import (
     encode_kernel_learner,
     encode_learner,
 )
-from aggro.persistence.parameters import check_type
+from aggro.persistence.schema import check_type
 from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.persistence.values import Arrays, decode, encode
 from aggro.reference_row import ReferenceRow

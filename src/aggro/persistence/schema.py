@@ -1,4 +1,4 @@
-"""Types, shapes and ranges of the arrays in model files, for every kind of model.
+"""Types, shapes and ranges of the arrays in model files, and types of the parameters.
 
 A checksum detects accidents, not forgeries. The core trusts its arrays, so each is compared with
 its ``Field`` first.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.checks import near
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.values import Array, Arrays
+from aggro.settings import AXES
 
 TABLES = ("column", "slot", "feature")  # kinds of arrays with one line per feature
 LARGEST = 2**62  # of a counter: the sum of two does not overflow
@@ -178,3 +181,59 @@ def check_words(state: Arrays, numbers: int) -> None:
                 raise ModelFileError(f"an unknown array: {name}")
             field = WORDS[kind]
         check_array(name, array, field)
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+NUMBER = (int, float)
+PARAMETERS: dict[str, tuple[type, ...]] = {
+    **{name: axis.kind.types for name, axis in AXES.items()},
+    "C": (*AXES["C"].kind.types, NoneType),  # None: default of the algorithm
+    "task": (str,),
+    "max_iter": (int,),
+    "tol": (*NUMBER, NoneType),
+    "early_stopping": (bool, str),
+    "validation_fraction": NUMBER,
+    "n_iter_no_change": (int,),
+    "shuffle": (bool,),
+    "verbose": (bool, int),
+    "n_jobs": (int, NoneType),
+    "random_state": (int, NoneType),
+    "warm_start": (bool,),
+    "class_weight": (dict, str, NoneType),
+    "kernel": (str,),
+    "gamma": (*NUMBER, str, NoneType),
+    "degree": NUMBER,
+    "coef0": NUMBER,
+    "budget": (int, NoneType),
+    "budget_strategy": (str,),
+    "algorithm": (str, NoneType),
+    "max_features": (int, NoneType),
+    "overflow": (str,),
+    "probability": (bool,),
+    "ngram_range": (tuple, list, str),
+    "idf": (bool, str),
+    "analyzer": (str,),
+    "lowercase": (bool,),
+    "stop_words": (list, str, NoneType),
+    "token_pattern": (str,),
+    "strip_accents": (str, NoneType),
+    "n_features": (int,),
+    "sublinear_tf": (bool,),
+    "binary": (bool,),
+    "min_df": NUMBER,
+    "max_df": NUMBER,
+    "columns": (dict, NoneType),
+    "keep_names": (bool, int),
+}
+
+
+def check_type(name: str, value: Any) -> None:
+    """Raise unless the parameter is known and its value has a valid type.
+
+    >>> check_type("C", 0.5)
+    """
+    if name not in PARAMETERS:
+        raise ModelFileError(f"an unknown parameter: {name!r}.{near(name, PARAMETERS)}")
+    if type(value) not in PARAMETERS[name]:
+        raise ModelFileError(f"{name}={value!r} cannot be in a model file.")
