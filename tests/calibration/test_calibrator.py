@@ -35,7 +35,7 @@ def margins(rows=400, classes=2, seed=0, slope=1.5):
 
 
 def best_map(s, c, y, w, shares, strength):
-    """Return the least objective and the slopes, by a solver that knows nothing of Newton."""
+    """Return the minimum of the objective and the slopes, by another solver."""
     k = len(shares)
     if s.shape[1] == 1:
         s, c = (np.hstack([0 * part, part]) for part in (s, c))
