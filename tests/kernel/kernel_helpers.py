@@ -47,21 +47,21 @@ def both(task, X, y, weights=None, **params):
         model.partial_fit(X, y, sample_weight=weights)
     else:
         model.partial_fit(X, y, classes=np.unique(y), sample_weight=weights)
-    expected = reference(task, X.shape[1], len(np.unique(y)), **params)
-    expected.learn_stream(X, 2.0 * y - 1 if task == "binary" else y, weights)
-    return model, expected
+    control = reference(task, X.shape[1], len(np.unique(y)), **params)
+    control.learn_stream(X, 2.0 * y - 1 if task == "binary" else y, weights)
+    return model, control
 
 
 def scores(model, X):
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 
-def assert_same(model, expected, X, tolerance=1e-10):
-    expected = expected.scores(X)
+def assert_same(model, control, X, tolerance=1e-10):
+    expected = control.scores(X)
     expected = expected.ravel() if expected.shape[1] == 1 else expected
     scale = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(scores(model, X), expected, rtol=0, atol=tolerance * scale)
-    assert model.n_mistakes_ == expected.n_mistakes
-    assert model.cumulative_loss_ == np.float64(expected.cumulative_loss).round(12) or np.isclose(
-        model.cumulative_loss_, expected.cumulative_loss, rtol=1e-9
+    assert model.n_mistakes_ == control.n_mistakes
+    assert model.cumulative_loss_ == np.float64(control.cumulative_loss).round(12) or np.isclose(
+        model.cumulative_loss_, control.cumulative_loss, rtol=1e-9
     )
