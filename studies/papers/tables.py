@@ -74,4 +74,4 @@ def notes(judged: list[Judged], texts: dict[tuple[str, str, str], str]) -> list[
     if not places:
         return []
     lines = [f"- {'; '.join(dict.fromkeys(where))}: {text}" for text, where in places.items()]
-    return ["### Where ours are clearly worse", "", *lines, ""]
+    return ["### Numbers clearly worse than printed", "", *lines, ""]

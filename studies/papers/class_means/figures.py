@@ -22,7 +22,7 @@ def figures(results: Results) -> list[Figure]:
     return [
         Figure(
             "pull",
-            "Which rule? One pass of the hard rule for each pull γ",
+            "The rule: one pass of the hard rule for each pull γ",
             "Ours, not the paper's. Fifty orders. Dashed: the printed PAm.",
             lambda path: _draw_pull(path, results),
         ),

@@ -3,7 +3,7 @@
 from studies.papers.errata.protocol import MEASURES, cells, run
 from studies.papers.errata.table import section
 
-TITLE = "What the errors in the printed formulas cost"
+TITLE = "Effect of the errors in the printed formulas"
 SOURCE = "docs/errata.md"
 DATA = tuple(dict.fromkeys(data for data, _ in MEASURES.values()))
 

@@ -122,7 +122,7 @@ def section(results: Results) -> str:
     lines = [
         '<a id="errata"></a>',
         "",
-        "## What the errors in the printed formulas cost",
+        "## Effect of the errors in the printed formulas",
         "",
         "The formulas as printed beside the right ones ([docs/errata.md](../../docs/errata.md) "
         f"derives them) on a real stream: medians over {_orders(results)} random orders. Errors "
