@@ -12,8 +12,9 @@ import scipy.sparse as sp
 def texts(rows, words, per_row, classes=2, contrast=0.4, seed=0):
     """Return tf-idf rows of length one as CSR and their classes.
 
-    Words are drawn by Zipf's law; ``contrast`` says how much classes differ in their words. The
-    default makes a first pass of PA-I as hard as news texts: 5 % mistakes, a third of rows move.
+    Words are drawn by Zipf's law; ``contrast`` says how much classes differ in their words. With
+    the default, a first pass of PA-I is as hard as on newspaper texts: 5 % mistakes, and a third of
+    the rows cause an update.
     """
     rng = np.random.default_rng(seed)
     frequency = rng.permutation(1 / np.arange(1, words + 1) ** 0.8)

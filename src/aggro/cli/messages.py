@@ -66,8 +66,8 @@ def _text(error: Exception, parser: ArgumentParser | None) -> str:
     text = str(error)
     if isinstance(error, MemoryError) and (not text or "std::" in text):
         return (
-            "there is not enough memory for so many weights; use fewer features or classes, a "
-            "smaller --hash-bits, --float32, or a simpler --metric."
+            "there is not enough memory for the weights of the model; use fewer features or "
+            "classes, a smaller --hash-bits, --float32, or a simpler --metric."
         )
     if text and isinstance(error, (*EXPECTED, MemoryError)):
         return translated(text)

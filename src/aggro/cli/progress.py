@@ -135,7 +135,7 @@ class Constant:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the rows look sorted by their labels."""
+        """Return whether the rows seem to be sorted by their labels."""
         return self.seen >= ENOUGH and self.changes * LONG < self.expected_changes
 
 

@@ -198,7 +198,7 @@ def with_example_number(reader: Reader, before: int, X: Any) -> Iterator[None]:
     except MemoryError as error:
         if not hasattr(X, "indptr") or "features needs" not in str(error):
             raise
-        last = int(X.indices.argmax())  # the feature that needs so many weights
+        last = int(X.indices.argmax())  # the feature with the largest index
         row = int(np.searchsorted(X.indptr, last, side="right"))
         place = f"{listed(reader.files)}, example {before + row}"
         raise MemoryError(f"{place}: feature {X.indices[last]}: {error}") from error

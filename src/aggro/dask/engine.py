@@ -37,7 +37,7 @@ class DaskEngine:
         return len(self.groups)
 
     def join_partitions(self, count: int) -> None:
-        """Join neighbouring partitions, so that about so many are left."""
+        """Join neighbouring partitions, so that about this number is left."""
         parts = [part for group in self.groups for part in group]
         edges = np.linspace(0, len(parts), count + 1).astype(int)
         self.groups = [parts[a:b] for a, b in pairwise(edges)]

@@ -228,7 +228,7 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
         model: no round for up to 200,000 rows in 64 MiB, which one worker learns as one machine
         would, and from 4 to 16 rounds for more (64 in the Euclidean metric).
     mix_every : int, optional
-        Merge after so many rows of each partition instead.
+        Merge after this number of rows of each partition instead.
     **params
         As in ``aggro.{name}``.
     """

@@ -42,7 +42,7 @@ class SparkEngine:
         return self.count
 
     def join_partitions(self, count: int) -> None:
-        """Join partitions, so that about so many are left."""
+        """Join partitions, so that about this number is left."""
         self.frame, self.count = self.frame.coalesce(count), None
 
     def summaries(self, numbers: Sequence[int]) -> list[Summary]:
