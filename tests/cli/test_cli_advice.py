@@ -10,8 +10,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.cli.model import Model
-from aggro.cli.progress import Constant, Line, Progress
-from aggro.cli.shuffle import Shuffled, joined
+from aggro.cli.progress import Constant, Line, Progress, Shuffled, joined
 from aggro.io import Batch, read
 from aggro.io.batch import SparseRows
 

@@ -10,7 +10,7 @@ from cli_helpers import write_csv, write_jsonl, write_numbers, write_svmlight, w
 
 import aggro
 from aggro.cli import main
-from aggro.cli.messages import explain, translated
+from aggro.cli.output import error_text, translated
 from aggro.learner import Learner
 from aggro.settings import INCOMPATIBLE
 
@@ -177,11 +177,11 @@ def test_translation(python, plain):
 
 def test_unexpected_errors_name_their_type():
     for error in (KeyError("x"), AttributeError(), IndexError("list index out of range")):
-        text = explain(error)
+        text = error_text(error)
         assert type(error).__name__ in text and "AGGRO_DEBUG=1" in text
     for error in (MemoryError(), MemoryError("std::bad_alloc")):
-        assert "not enough memory" in explain(error)
-    assert explain(OSError(2, "No such file or directory", "Here")) == (
+        assert "not enough memory" in error_text(error)
+    assert error_text(OSError(2, "No such file or directory", "Here")) == (
         "Here: no such file or directory"
     )
 

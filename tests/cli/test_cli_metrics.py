@@ -11,8 +11,8 @@ from closeness import assert_close
 from sklearn import metrics
 
 from aggro.cli import main
-from aggro.cli.evaluate import ClassMetrics, RegressionMetrics
 from aggro.cli.output import label_text
+from aggro.cli.predict import ClassMetrics, RegressionMetrics
 from aggro.cli.progress import FIRST
 from aggro.cli.train import Interrupt
 from aggro.io import load_svmlight

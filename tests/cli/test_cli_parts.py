@@ -9,7 +9,7 @@ import pytest
 from cli_helpers import run, write_numbers
 
 import aggro.plot.style
-from aggro.cli.explain import row_of_text
+from aggro.cli.describe import row_of_text
 from aggro.cli.output import Console, draw_curves
 from aggro.cli.progress import Constant
 from aggro.cli.reading import guess_rows

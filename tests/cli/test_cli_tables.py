@@ -195,7 +195,7 @@ def test_info_and_explain_name_categories(customers, tmp_path, capsys):
 
 
 def test_contributions_add_up_to_the_score(customers, tmp_path):
-    from aggro.cli.explain import explain_row, row_of_file
+    from aggro.cli.describe import explain_row, row_of_file
     from aggro.cli.model import load_model
     from aggro.cli.reading import FeatureNames
 

@@ -16,16 +16,16 @@ from typing import Any
 COMMANDS = {  # module, summary
     "train": ("train", "learn a model from files of any size"),
     "predict": ("predict", "apply a model to data"),
-    "evaluate": ("evaluate", "measure a model on labelled data"),
-    "explain": ("explain", "show which words or columns decided a prediction"),
-    "info": ("info", "describe a model and what it has learned"),
-    "algorithms": ("help", "list the published variants"),
+    "evaluate": ("predict", "measure a model on labelled data"),
+    "explain": ("describe", "show which words or columns decided a prediction"),
+    "info": ("describe", "describe a model and what it has learned"),
+    "algorithms": ("describe", "list the published variants"),
     "compare": ("compare", "compare several variants in one pass over the data"),
-    "merge": ("merge", "merge models that were trained separately"),
-    "convert": ("convert", "convert data to svmlight text or to a cache"),
+    "merge": ("files", "merge models that were trained separately"),
+    "convert": ("files", "convert data to svmlight text or to a cache"),
     "serve": ("serve", "predict and learn over HTTP, without losing updates"),
-    "demo": ("help", "show online learning on built-in data"),
-    "completion": ("help", "print a shell completion script"),
+    "demo": ("describe", "show online learning on built-in data"),
+    "completion": ("options", "print a shell completion script"),
 }
 EXAMPLES = """\
 examples:
@@ -62,9 +62,9 @@ def main(argv: list[str] | None = None) -> int:
             return 0  # the reader of the output, such as head, has closed it
         if os.environ.get("AGGRO_DEBUG"):
             raise
-        from aggro.cli.messages import explain
+        from aggro.cli.output import error_text
 
-        return _report(f"error: {explain(error, parser)}", 1)
+        return _report(f"error: {error_text(error, parser)}", 1)
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.evaluate import metrics_for
-from aggro.cli.initial_model import checked_params, task_of
-from aggro.cli.model import Model
+from aggro.cli.model import Model, checked_params, task_of
 from aggro.cli.options import DATA_HELP, add_reading, add_variant, given, names, new_parser
 from aggro.cli.output import Console, check_files, draw_curves, write_report
+from aggro.cli.predict import metrics_for
 from aggro.cli.reading import Reading, no_labels, with_example_number
 from aggro.io.sources import STANDARD_INPUT, expand, open_bytes
 from aggro.settings import Task

@@ -1,17 +1,23 @@
-"""A model of the command line: a public estimator, and the state of a training run."""
+"""A model of the command line: a public estimator, new, loaded from a file, or resumed."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import warnings
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggro.cli.reading import Reading
+from aggro.cli.options import given, option_of, options
+from aggro.cli.reading import TABLE, Reading, source_of
 from aggro.estimators import counters
+from aggro.estimators.auto import AutoClassifier, AutoRegressor
+from aggro.io.batch import RawRows, looks_continuous
+from aggro.io.sources import expand, format_of
 from aggro.io.strings import MOST_NAMES
 from aggro.labels import chosen
 from aggro.learner import Array
@@ -21,7 +27,9 @@ from aggro.selection.common import progressive_loss
 from aggro.selection.search_space import INTERVAL
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
-from aggro.variants import LINEAR
+from aggro.text.classifier import TextClassifier
+from aggro.text.regressor import TextRegressor
+from aggro.variants import ESTIMATORS, LINEAR, PLAIN, SELECTED, Variant, find
 
 
 class Model:
@@ -219,3 +227,284 @@ def shown_params(params: dict[str, Any]) -> str:
     return ", ".join(
         f"{name}={value:g}" if name == "C" else f"{name}={value}" for name, value in params.items()
     )
+
+
+# -- new models ----------------------------------------------------------------------------------
+
+# Settings that do not turn the model selection off.
+BESIDE_SELECTION = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting", "memory"}
+
+
+def selects_by_default(args: argparse.Namespace) -> bool:
+    """Return whether the settings are selected: always, unless an option asks for one model."""
+    plain = args.algorithm is not None or args.fast or given(args).keys() - BESIDE_SELECTION
+    return bool(args.auto or not plain)
+
+
+def new_model(args: argparse.Namespace, X: Any, y: Array) -> Model:
+    """Return a new model: the given variant, or the default for these first labels."""
+    if isinstance(X, RawRows):
+        return new_text_model(args, X, y)
+    selects = selects_by_default(args)
+    variant = find_variant(args.algorithm, args.task, y, selects)
+    params = checked_params(variant, given(args))
+    if selects:
+        params = selected_params(variant, named=args.algorithm is not None) | params
+    estimator = variant.make(**params, random_state=args.random_state or 0)
+    estimator._checked_settings("regression" if is_regression(variant) else "multiclass")
+    return Model(estimator, X.dtype, variant.name)
+
+
+def selected_params(variant: Variant, *, named: bool) -> dict[str, Any]:
+    """Return the settings of ``AutoClassifier`` or ``AutoRegressor``.
+
+    A variant that was ``named`` keeps its loss.
+    """
+    auto = AutoRegressor if is_regression(variant) else AutoClassifier
+    params = {**ESTIMATORS[auto.__name__].fixed, "features": auto().features}
+    axes = ESTIMATORS[variant.estimator].axes
+    return {
+        name: value
+        for name, value in params.items()
+        if name in axes and (value == "auto" or not named)
+    }
+
+
+# -- variants ----------------------------------------------------------------------------------
+
+
+def is_regression(variant: Variant) -> bool:
+    """Return whether a variant predicts numbers."""
+    return ESTIMATORS[variant.estimator].regression
+
+
+def task_of(variant: Variant) -> str:
+    """Return the task of a variant, as --task names it."""
+    return "regression" if is_regression(variant) else "classification"
+
+
+def find_variant(algorithm: str | None, task: str, y: Array, selects: bool) -> Variant:
+    """Return the named variant, or the default for the task; raise if they contradict."""
+    found = "regression" if looks_continuous(y) else "classification"
+    if task != "auto":
+        default = (SELECTED if selects else PLAIN)[task == "regression"]
+        variant = find(algorithm or default)
+        if task_of(variant) != task:
+            raise ValueError(
+                f"{variant.name} is for {task_of(variant)}; for {task} use e.g. {default}."
+            )
+        return variant
+    if algorithm is None:
+        return find((SELECTED if selects else PLAIN)[found == "regression"])
+    variant = find(algorithm)
+    if found == "regression" and not is_regression(variant):
+        raise ValueError(
+            f"{variant.name} is for classification, but the labels are numbers such as {y[0]:g}; "
+            "use --task regression without --algorithm, or --task classification to treat them "
+            "as classes."
+        )
+    return variant
+
+
+def checked_params(variant: Variant, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters; raise if the variant does not have one of them."""
+    if ESTIMATORS[variant.estimator].kernel:
+        raise ValueError(
+            f"{variant.name} is a kernel variant, which the command line does not have; use "
+            f"aggro.{variant.estimator} in Python."
+        )
+    axes = set(ESTIMATORS[variant.estimator].axes)
+    unknown = sorted(params.keys() - axes)
+    if unknown:
+        listed = ", ".join(map(option_of, sorted(axes & options().keys())))
+        raise ValueError(
+            f"{variant.name} has no {option_of(unknown[0])}; its options are {listed}."
+        )
+    return params
+
+
+# -- texts -------------------------------------------------------------------------------------
+
+
+TEXT_OPTIONS = ("ngrams", "chars", "idf", "stop_words")
+TEXT_SETTINGS = {
+    *("C", "metric", "average", "multiclass", "forgetting", "epsilon", "mergeable", "memory")
+}
+
+
+def learns_texts(args: argparse.Namespace) -> bool:
+    """Return whether a text estimator learns, rather than a linear one from word counts."""
+    if not args.text or args.text_defaults == "counts" or args.algorithm is not None:
+        unused = [name for name in TEXT_OPTIONS if getattr(args, name)]
+        if unused:
+            raise ValueError(
+                f"{option_of(unused[0])} is for text models: give --text COLUMN, and neither "
+                "--algorithm nor --text-defaults counts."
+            )
+        return False
+    return all(source_of(args.format or format_of(path)) == TABLE for path in expand(args.data))
+
+
+def new_text_model(args: argparse.Namespace, X: RawRows, y: Array) -> Model:
+    """Return a new text model of the kind that suits the first labels."""
+    regression = args.task == "regression" or (args.task == "auto" and looks_continuous(y))
+    params = text_params(args)
+    if regression:
+        params.pop("multiclass", None)
+    elif "epsilon" in params:
+        raise ValueError("--epsilon is for regression; these labels are classes.")
+    columns = {
+        **dict.fromkeys(X.texts, "text"),
+        **dict.fromkeys(X.categories, "category"),
+        **X.kinds,
+    }
+    params["columns"] = None if list(columns.values()) == ["text"] else columns
+    estimator = (TextRegressor if regression else TextClassifier)(**params)
+    estimator._new_learner(2)  # raises if a parameter is invalid
+    return Model(estimator)
+
+
+def text_params(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of a text estimator that were given."""
+    params = given(args)
+    unknown = sorted(params.keys() - TEXT_SETTINGS)
+    if unknown:
+        raise ValueError(
+            f"{option_of(unknown[0])} is not an option of text models; add --text-defaults counts, "
+            "or an --algorithm, to learn from word counts."
+        )
+    if args.ngrams and args.chars:
+        raise ValueError("--ngrams is for words and --chars for characters; give one of them.")
+    if args.ngrams:
+        params["ngram_range"] = args.ngrams
+    if args.chars:
+        params |= {"analyzer": "char_wb", "ngram_range": args.chars}
+    if args.idf:
+        params["idf"] = {"yes": True, "no": False, "auto": "auto"}[args.idf]
+    if args.stop_words == "english":
+        params["stop_words"] = "english"
+    elif args.stop_words:
+        words = Path(args.stop_words).read_text(encoding="utf-8").split()
+        params["stop_words"] = sorted(set(words))
+    if args.hash_bits is not None:
+        params["n_features"] = 2**args.hash_bits
+    return {**params, "random_state": args.random_state or 0}
+
+
+# -- resuming ----------------------------------------------------------------------------------
+
+
+ROW_OPTIONS = ("format", "weight", "missing_zero")  # how rows are written, not their columns
+CHANGEABLE = ("C", "epsilon", "r", "eta")  # settings that may change between runs
+
+
+def resume(args: argparse.Namespace) -> tuple[Model, Reading]:
+    """Return the saved model and how its data are read; options must not contradict it."""
+    model, known = load_model(args.resume)
+    if model.raw:
+        return model, _resume_text(args, model, known)
+    asked = _given_reading(args)
+    if hasattr(model.estimator, "_origin"):  # a model made in Python stores no reading
+        for name in asked.keys() - set(ROW_OPTIONS):
+            value = _known(known, name)
+            if (name, value) != ("labels", "auto"):
+                _check_same(args.resume, name, value, asked[name])
+    _check_variant(args, model)
+    if args.task != "auto":
+        task = "regression" if model.regression else "classification"
+        _check_same(args.resume, "task", task, args.task)
+    if args.random_state is not None:
+        seed = model.estimator.random_state
+        _check_same(args.resume, "random_state", seed, args.random_state)
+    if args.float32:
+        _check_same(args.resume, "float32", model.dtype == np.float32, True)
+    change_params(model, given(args))
+    if args.skip == 0:
+        model.expect_new_rows()  # also after an interrupt in a later pass
+    return model, dataclasses.replace(known, **asked)
+
+
+def _resume_text(args: argparse.Namespace, model: Model, known: Reading) -> Reading:
+    """Return how the data of a saved text model are read, which cannot change."""
+    fixed = (*TEXT_OPTIONS, "text_defaults", "algorithm", "hash_bits")
+    asked = [name for name in fixed if getattr(args, name)] + sorted(given(args))
+    asked += ["text"] if args.text and tuple(args.text) != tuple(known.text) else []
+    asked += ["label"] if args.label and args.label != known.label else []
+    asked += ["categorical"] if tuple(args.categorical or ()) != tuple(known.categorical) else []
+    if asked:
+        raise ValueError(
+            f"{option_of(asked[0])} is part of the model of {args.resume} and cannot change with "
+            "--resume; leave it out, or train a new model."
+        )
+    task = "regression" if model.regression else "classification"
+    if args.task not in ("auto", task):
+        raise ValueError(f"{args.resume} is for {task}; leave --task out, or train a new model.")
+    changes = {name: getattr(args, name) or getattr(known, name) for name in ROW_OPTIONS}
+    return dataclasses.replace(known, **changes)
+
+
+def _given_reading(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of the reading that were given on the command line."""
+    asked, default = (dataclasses.asdict(r) for r in (Reading.from_arguments(args), Reading()))
+    found = {name: value for name, value in asked.items() if value != default[name]}
+    return found | ({} if args.hash_bits is None else {"hash_bits": args.hash_bits})
+
+
+def _known(known: Reading, name: str) -> Any:
+    """Return a field of a model's reading; all columns of a table if none were named."""
+    if name == "columns" and known.columns is None and known.kinds is not None:
+        return tuple(column for column in known.kinds if column not in known.text)
+    return getattr(known, name)
+
+
+def _check_variant(args: argparse.Namespace, model: Model) -> None:
+    if args.algorithm is None:
+        return
+    variant = find(args.algorithm)
+    params = variant.params.items()
+    same = variant.estimator == model.name and all(
+        getattr(model.estimator, name) == value for name, value in params
+    )
+    if variant.name != model.title and not same:
+        _check_same(args.resume, "algorithm", model.title, variant.name)
+
+
+def change_params(model: Model, params: dict[str, Any]) -> None:
+    """Change parameters for the rows to come; raise if one is part of what was learned."""
+    known = model.settings
+    same = {
+        name
+        for name, value in params.items()
+        if getattr(known, name) == value or (value == "auto" and name in model.selected)
+    }
+    params = {name: value for name, value in params.items() if name not in same}
+    fixed = sorted(params.keys() - set(CHANGEABLE))
+    if fixed:
+        raise ValueError(
+            f"{option_of(fixed[0])} is part of the model and cannot change with --resume."
+        )
+    unknown = sorted(params.keys() - set(LINEAR[model.name].axes))
+    if unknown:
+        raise ValueError(f"{model.title} has no {option_of(unknown[0])}.")
+    if "C" in params and "auto" in (params["C"], known.C):
+        raise ValueError(
+            f"{model.title} learns with --C {known.C}, which cannot change to {params['C']} with "
+            "--resume; leave --C out, or train a new model."
+        )
+    estimator = model.estimator.set_params(**params)
+    estimator._fitted = estimator._configured(estimator._fitted)
+
+
+def _check_same(path: str, name: str, known: Any, asked: Any) -> None:
+    if known != asked:
+        option = option_of("no_header" if name == "header" else name)
+        absent = known is None or known == () or isinstance(known, bool)
+        made = f"without {option}" if absent else f"with {option} {_plain(known)}"
+        raise ValueError(
+            f"{path} was made {made}, which cannot change to {_plain(asked)}; leave {option} out, "
+            "or train a new model without --resume."
+        )
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,16 +1,18 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, how their values are read, and shell completion."""
 
 from __future__ import annotations
 
 import argparse
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from aggro.checks import Choice, Count, Memory, Number, bytes_of
+from aggro.cli import COMMANDS, parser_of
+from aggro.io.options import FORMATS
 from aggro.settings import AXES, Axis
+from aggro.variants import catalogue
 
-FORMATS = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
 LARGEST_RANDOM_STATE = 2**32 - 1
 DATA_HELP = "files, folders or patterns; - for standard input"
 FORMAT_HELP = "format of the data (default: by the file name)"
@@ -38,32 +40,39 @@ def new_parser(name: str, description: str, examples: str) -> argparse.ArgumentP
 # -- values ------------------------------------------------------------------------------------
 
 
-def number(text: str) -> float:
-    """Read a number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number") from None
+T = TypeVar("T")
 
 
-def whole(text: str) -> int:
-    """Read a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+def read_by(convert: Callable[[str], T], expected: str) -> Callable[[str], T]:
+    """Return a function that reads a value, or reports that it is not what is expected.
 
+    >>> read_by(int, "not a whole number")("12")
+    12
+    """
 
-def between(least: int, most: int) -> Callable[[str], float]:
-    """Return a function that reads a number within bounds."""
-
-    def read(text: str) -> float:
-        value = number(text)
-        if not least <= value <= most:  # also NaN
-            raise ArgumentTypeError(f"{text!r} is not a number from {least:,} to {most:,}")
-        return value
+    def read(text: str) -> T:
+        try:
+            return convert(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is {expected}") from None
 
     return read
+
+
+def or_words(convert: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
+    """Return a function that converts a text unless it is one of some words."""
+    return lambda text: text if text in words else convert(text)
+
+
+def bounded(least: float, most: float) -> Callable[[str], float]:
+    """Return a function that reads a number within bounds."""
+
+    def convert(text: str) -> float:
+        if not least <= (value := float(text)) <= most:  # also NaN
+            raise ValueError
+        return value
+
+    return read_by(convert, f"not a number from {least:,} to {most:,}")
 
 
 def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -79,37 +88,26 @@ def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
     return read
 
 
-def size(text: str) -> str:
-    """Read a number of bytes with or without a unit."""
-    try:
-        bytes_of("memory", text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a size, such as 512MiB or 2GB") from None
+def _size(text: str) -> str:
+    bytes_of("memory", text)
     return text
 
 
-def pair(text: str) -> tuple[int, int]:
-    """Read two whole numbers, the second not below the first."""
-    try:
-        low, high = (int(each) for each in text.split(","))
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not two whole numbers, such as 1,2") from None
+def _pair(text: str) -> tuple[int, int]:
+    low, high = map(int, text.split(","))
     if not 1 <= low <= high:
-        raise ArgumentTypeError(f"{text!r}: the first must be at least 1, and at most the second")
+        raise ValueError
     return low, high
 
 
-def number_or_auto(text: str) -> float | str:
-    """Read a number or the word auto."""
-    try:
-        return "auto" if text == "auto" else float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is neither a number nor 'auto'") from None
-
-
-def numbers(text: str) -> list[float]:
-    """Read numbers separated by commas."""
-    return [number(each) for each in names(text)]
+number = read_by(float, "not a number")
+whole = read_by(int, "not a whole number")
+size = read_by(_size, "not a size, such as 512MiB or 2GB")
+pair = read_by(_pair, "not two whole numbers such as 1,2, the second not below the first")
+number_or_auto = read_by(or_words(float, "auto"), "neither a number nor 'auto'")
+average = read_by(
+    or_words(int, "reservoir", "auto"), "neither a number of examples nor 'reservoir' nor 'auto'"
+)
 
 
 def names(text: str) -> list[str]:
@@ -120,16 +118,9 @@ def names(text: str) -> list[str]:
     return found
 
 
-def average(text: str) -> int | str:
-    """Read the example from which on to average, or the word reservoir or auto."""
-    if text in ("reservoir", "auto"):
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentTypeError(
-            f"{text!r} is neither a number of examples nor 'reservoir' nor 'auto'"
-        ) from None
+def numbers(text: str) -> list[float]:
+    """Read numbers separated by commas."""
+    return [number(each) for each in names(text)]
 
 
 # How the command line reads each type of setting.
@@ -186,11 +177,17 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         type=names,
         help="columns to learn from (default: all others)",
     )
-    add("--no-header", action="store_true", help="the csv has no header: name its columns f0, f1")
+    add(
+        "--no-header",
+        dest="header",
+        action="store_false",
+        help="the csv has no header: name its columns f0, f1",
+    )
     add("--missing-zero", action="store_true", help="treat missing values as zero")
     add(
         "--zero-based",
-        action="store_true",
+        action="store_const",
+        const=True,
         help="svmlight indices start at 0 (default: if the first batch has an index 0)",
     )
     add("--hash-bits", metavar="N", type=whole, help="hash names into 2**N columns (default 18)")
@@ -256,3 +253,82 @@ def add_variant(parser: argparse.ArgumentParser, *, several: bool = False) -> No
         help="seed of random numbers (default 0)",
     )
     add("--float32", action="store_true", help="single precision: half the memory")
+
+
+# -- completion ----------------------------------------------------------------------------------
+
+COMPLETION_EXAMPLES = """
+aggro completion bash > ~/.local/share/bash-completion/completions/aggro
+aggro completion zsh > "${fpath[1]}/_aggro"
+aggro completion fish > ~/.config/fish/completions/aggro.fish
+"""
+
+
+def completion_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``aggro completion``."""
+    parser = new_parser("completion", "Print a shell completion script.", COMPLETION_EXAMPLES)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    return parser
+
+
+def run_completion(args: argparse.Namespace) -> int:
+    """Print the script."""
+    print({"bash": bash, "zsh": zsh, "fish": fish}[args.shell]())
+    return 0
+
+
+def _completed() -> dict[str, dict[str, list[str]]]:
+    """Return the options of every command, each with the values that it completes."""
+    names = [row.name for row in catalogue()]
+    found: dict[str, dict[str, list[str]]] = {}
+    for command in COMMANDS:
+        found[command] = {}
+        for action in parser_of(command)._actions:
+            values = names if action.dest.startswith("algorithm") else list(action.choices or ())
+            found[command] |= dict.fromkeys(action.option_strings, values)
+    return found
+
+
+def bash() -> str:
+    """Return the script for bash."""
+    cases = "\n".join(
+        f'    {name}) words="{" ".join(known)}" ;;' for name, known in _completed().items()
+    )
+    values = {option: words for known in _completed().values() for option, words in known.items()}
+    choices = "\n".join(
+        f'    {option}) COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word")); return ;;'
+        for option, words in values.items()
+        if words
+    )
+    return f"""_aggro() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} words=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} --help --version" -- "$word")); return
+  fi
+  case ${{COMP_WORDS[COMP_CWORD-1]}} in
+{choices}
+  esac
+  case ${{COMP_WORDS[1]}} in
+{cases}
+  esac
+  [[ $word == -* ]] && COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _aggro aggro"""
+
+
+def zsh() -> str:
+    """Return the script for zsh, which reads bash's."""
+    return f"#compdef aggro\nautoload -U +X bashcompinit && bashcompinit\n{bash()}"
+
+
+def fish() -> str:
+    """Return the script for fish."""
+    lines = ["complete -c aggro -n __fish_use_subcommand -l version -l help -f"]
+    for name, (_, summary) in COMMANDS.items():
+        lines.append(f"complete -c aggro -n __fish_use_subcommand -f -a {name} -d '{summary}'")
+        for option, words in _completed()[name].items():
+            kind = "-l" if option.startswith("--") else "-s"
+            line = f"complete -c aggro -n '__fish_seen_subcommand_from {name}' {kind} "
+            values = f" -x -a '{' '.join(words)}'" if words else ""
+            lines.append(line + option.lstrip("-") + values)
+    return "\n".join(lines)

@@ -1,24 +1,31 @@
-"""``aggro predict``: apply a model to data, one line of output for each example."""
+"""Apply models: ``aggro predict`` prints predictions, ``aggro evaluate`` metrics."""
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 from aggro.cli.model import Model, load_model
-from aggro.cli.options import DATA_HELP, FORMAT_HELP, FORMATS, add_tolerance, new_parser
-from aggro.cli.output import Console, check_files, label_text, opened
+from aggro.cli.options import DATA_HELP, FORMAT_HELP, add_tolerance, new_parser
+from aggro.cli.output import Console, check_files, label_text, opened, write_report
+from aggro.cli.reading import Reading, no_labels
+from aggro.io.options import FORMATS
 from aggro.learner import Array
 
-EXAMPLES = """
+PREDICT_EXAMPLES = """
 aggro predict model.aggro new.svm > labels.txt
 aggro predict model.aggro new.csv --scores -o scores.tsv
 cat new.svm | aggro predict model.aggro - | sort | uniq -c
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command."""
-    parser = new_parser("predict", "Apply a model to data.", EXAMPLES)
+def predict_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``aggro predict``."""
+    parser = new_parser("predict", "Apply a model to data.", PREDICT_EXAMPLES)
     parser.add_argument("model", help="a model file")
     parser.add_argument("data", nargs="+", help=DATA_HELP)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
@@ -35,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(args: argparse.Namespace) -> int:
+def run_predict(args: argparse.Namespace) -> int:
     """Write the predictions."""
     check_files({"-o": args.output}, args.data, args.cache, args.model)
     model, reading = load_model(args.model)
@@ -87,3 +94,229 @@ class Writer:
         table = self.model.probabilities(scores) if self.proba else scores
         rows = ("\t".join(f"{value:.6g}" for value in row) for row in table.tolist())
         return "".join(f"{label}\t{row}\n" for label, row in zip(labels, rows, strict=True))
+
+
+# -- evaluate ------------------------------------------------------------------------------------
+
+EVALUATE_EXAMPLES = """
+aggro evaluate model.aggro data.t
+aggro evaluate model.aggro test.csv --json report.json
+"""
+FEW_CLASSES = 12
+MOST_VALUES = 1 << 20  # targets that are kept for their median
+ENOUGH = 20  # test examples before any warning
+
+
+def evaluate_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``aggro evaluate``."""
+    parser = new_parser("evaluate", "Measure a model on labelled data.", EVALUATE_EXAMPLES)
+    parser.add_argument("model", help="a model file")
+    parser.add_argument("data", nargs="+", help=DATA_HELP)
+    parser.add_argument("--json", metavar="FILE", help="write a report")
+    parser.add_argument("--format", choices=FORMATS, help=FORMAT_HELP)
+    add_tolerance(parser)
+    return parser
+
+
+def run_evaluate(args: argparse.Namespace) -> int:
+    """Print the metrics."""
+    check_files({"--json": args.json}, args.data, args.cache, args.model)
+    model, reading = load_model(args.model)
+    reading = reading.but(args.format)
+    console = Console(bar=False)
+    metrics = measure(console, model, reading, args.data, args.skip_bad, args.cache)
+    show_metrics(console, metrics)
+    if args.json:
+        write_report(args.json, metrics.report())
+    return 0
+
+
+def worse_than_constant(metrics: Metrics) -> Iterable[str]:
+    """Yield a warning if the best constant prediction is better."""
+    if metrics.count < ENOUGH or metrics.error <= metrics.constant_error:
+        return
+    own, constant = map(metrics.unit.format, (metrics.error, metrics.constant_error))
+    yield (
+        f"on the test data the model is worse than always predicting {metrics.constant}: its error "
+        f"is {own}, that of the constant {constant}; check that the test data resemble the "
+        "training data, or try --shuffle, --passes 5 or other --columns"
+    )
+
+
+def show_metrics(console: Console, metrics: Metrics) -> None:
+    """Print the metrics, and a warning if a constant prediction is better."""
+    for line in metrics.lines():
+        console.line(line)
+    for warning in worse_than_constant(metrics):
+        console.note(f"note: {warning}")
+
+
+def measure(
+    console: Console,
+    model: Model,
+    reading: Reading,
+    paths: Sequence[str],
+    skip_bad: bool = False,
+    cache: str | bool | None = None,
+) -> Metrics:
+    """Return the metrics of a model on some files; report skipped lines."""
+    metrics = metrics_for(model)
+    how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
+    reader = reading.open(paths, skip_bad=skip_bad, cache=cache, **how)
+    for X, y, _ in reader:
+        if y is None:
+            raise no_labels(reader)
+        metrics.add(model, model.scores(X), np.asarray(y))
+    console.report_skipped_lines(reader)
+    return metrics
+
+
+class ClassMetrics:
+    """Counts of true and predicted classes."""
+
+    constant = "the most frequent class"
+    unit = "{:.1%}"
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[str, str]] = Counter()
+
+    def add(self, model: Model, scores: Array, y: Array) -> None:
+        """Add the scores of some examples and their labels."""
+        chosen = model.chosen(scores)
+        names, labels = np.unique(y, return_inverse=True)
+        pairs, counts = np.unique(labels * len(model.classes) + chosen, return_counts=True)
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            true, predicted = divmod(pair, len(model.classes))
+            key = label_text(names[true]), label_text(model.classes[predicted])
+            self.pairs[key] += count
+
+    @property
+    def count(self) -> int:
+        """Number of examples."""
+        return sum(self.pairs.values())
+
+    @property
+    def error(self) -> float:
+        """Error rate."""
+        return (self.count - self._correct) / max(self.count, 1)
+
+    @property
+    def _correct(self) -> int:
+        return sum(n for (true, predicted), n in self.pairs.items() if true == predicted)
+
+    @property
+    def constant_error(self) -> float:
+        """Error rate of always predicting the most frequent class."""
+        classes: Counter[str] = Counter()
+        for (true, _), count in self.pairs.items():
+            classes[true] += count
+        return 1 - max(classes.values(), default=0) / max(self.count, 1)
+
+    def report(self) -> dict[str, Any]:
+        """Return the metrics by name."""
+        scores = {name: self._f1(name) for name in self._names()}
+        return {
+            "examples": self.count,
+            "accuracy": self._correct / max(self.count, 1),
+            "macro_f1": float(np.mean(list(scores.values()))) if scores else 0.0,
+            "f1": scores,
+            "confusion": [[*pair, n] for pair, n in sorted(self.pairs.items())],
+        }
+
+    def _names(self) -> list[str]:
+        return sorted({name for pair in self.pairs for name in pair}, key=_numbers_first)
+
+    def _f1(self, name: str) -> float:
+        hits = self.pairs[name, name]
+        others = sum(n for pair, n in self.pairs.items() if name in pair) - hits
+        return 2 * hits / max(2 * hits + others, 1)
+
+    def lines(self) -> list[str]:
+        """Return the metrics as text."""
+        report, names = self.report(), self._names()
+        text = [
+            f"accuracy  {report['accuracy']:.2%} of {report['examples']:,} examples",
+            f"macro F1  {report['macro_f1']:.4f}",
+        ]
+        width = max([len(name) for name in names] + [6])
+        if len(names) > FEW_CLASSES:
+            worst = sorted(report["f1"].items(), key=lambda item: item[1])[:5]
+            shown = ", ".join(f"{name} {score:.3f}" for name, score in worst)
+            return [*text, f"lowest F1 {shown} ({len(names)} classes)"]
+        text.append(f"{'true class':<{width}}      F1   predicted as")
+        text.append(" " * (width + 11) + "".join(f"{name[:9]:>10}" for name in names))
+        for name in names:
+            row = "".join(f"{self.pairs[name, predicted]:>10,}" for predicted in names)
+            text.append(f"{name:<{width}}  {report['f1'][name]:.4f}   {row}")
+        return text
+
+
+def _numbers_first(name: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name
+
+
+class RegressionMetrics:
+    """Sums of errors."""
+
+    constant = "the median"
+    unit = "{:.4g} on average"
+
+    def __init__(self) -> None:
+        self.count, self.absolute, self.squared = 0, 0.0, 0.0
+        self.mean, self.spread = 0.0, 0.0  # of the targets
+        self.values: list[Array] = []  # the first targets, for their median
+
+    @property
+    def error(self) -> float:
+        """Mean absolute error."""
+        return self.absolute / max(self.count, 1)
+
+    @property
+    def constant_error(self) -> float:
+        """Mean absolute error of predicting the median (of the first million targets)."""
+        values = np.concatenate(self.values) if self.values else np.zeros(1)
+        return float(np.abs(values - np.median(values)).mean())
+
+    def add(self, model: Model, scores: Array, y: Array) -> None:
+        """Add the predictions for some examples and their targets."""
+        error = np.asarray(y, np.float64) - scores[:, 0]
+        if self.count < MOST_VALUES:
+            self.values.append(np.asarray(y, np.float64))
+        self.absolute += float(np.abs(error).sum())
+        self.squared += float((error**2).sum())
+        # Combine means and sums of squares of two parts (Chan, Golub, LeVeque 1983).
+        count, mean = len(y), float(np.mean(y))
+        total, shift = self.count + count, mean - self.mean
+        self.spread += float(((y - mean) ** 2).sum()) + shift**2 * self.count * count / total
+        self.mean += shift * count / total
+        self.count = total
+
+    def report(self) -> dict[str, Any]:
+        """Return the metrics by name."""
+        count = max(self.count, 1)
+        return {
+            "examples": self.count,
+            "rmse": float(np.sqrt(self.squared / count)),
+            "mae": self.absolute / count,
+            "r2": 1 - self.squared / self.spread if self.spread > 0 else 0.0,
+        }
+
+    def lines(self) -> list[str]:
+        """Return the metrics as text."""
+        report = self.report()
+        return [
+            f"RMSE  {report['rmse']:.6g} on {report['examples']:,} examples",
+            f"MAE   {report['mae']:.6g}",
+            f"R²    {report['r2']:.4f}",
+        ]
+
+
+Metrics = ClassMetrics | RegressionMetrics
+
+
+def metrics_for(model: Model) -> Metrics:
+    """Return the empty metrics that suit a model."""
+    return RegressionMetrics() if model.regression else ClassMetrics()

@@ -53,25 +53,22 @@ class Reading:
     @classmethod
     def from_arguments(cls, args: Namespace) -> Reading:
         """Return the form that the options describe."""
-        return cls(
-            format=args.format,
-            label=args.label,
-            weight=args.weight,
-            text=tuple(args.text or ()),
-            categorical=tuple(args.categorical or ()),
-            columns=None if args.columns is None else tuple(args.columns),
-            header=not args.no_header,
-            missing_zero=args.missing_zero,
-            hash_bits=18 if args.hash_bits is None else args.hash_bits,
-            zero_based=True if args.zero_based else None,
-            labels=args.labels or "auto",
-        )
+        given = {name: getattr(args, name, None) for name in cls._names()}
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+            if value is not None
+        }
+        return cls(**fields)
 
     @classmethod
     def from_origin(cls, origin: dict[str, Any]) -> Reading:
         """Return the form that a model file describes; defaults where it does not."""
-        known = cls.__dataclass_fields__.keys()
-        return cls(**{name: value for name, value in origin.items() if name in known})
+        return cls(**{name: value for name, value in origin.items() if name in cls._names()})
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [field.name for field in dataclasses.fields(cls)]
 
     def but(self, format: str | None) -> Reading:
         """Return the same for data of another format, if one is given."""

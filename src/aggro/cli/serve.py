@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from aggro.cli.options import add_variant, at_least, between, given, new_parser
+from aggro.cli.options import add_variant, at_least, bounded, given, new_parser
 from aggro.serve.config import MAX_FEATURES, Plan, Retention, token_from
 
 EXAMPLES = """
@@ -78,7 +78,7 @@ def _add_retention(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--keep-hours",
-        type=between(0, HOURS),
+        type=bounded(0, HOURS),
         metavar="H",
         default=default.seconds / 3600,
         help="hours to store them (%(default)s)",

@@ -15,9 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.evaluate import measure, show_metrics
-from aggro.cli.initial_model import learns_texts, new_model, resume, selects_by_default
-from aggro.cli.model import Model, shown_params
+from aggro.cli.model import (
+    Model,
+    learns_texts,
+    new_model,
+    resume,
+    selects_by_default,
+    shown_params,
+)
 from aggro.cli.options import (
     DATA_HELP,
     add_reading,
@@ -36,10 +41,12 @@ from aggro.cli.output import (
     listed,
     write_report,
 )
+from aggro.cli.predict import measure, show_metrics
 from aggro.cli.progress import (
     Constant,
     Line,
     Progress,
+    Shuffled,
     column_warnings,
     error_warnings,
     heading,
@@ -53,7 +60,6 @@ from aggro.cli.reading import (
     no_labels,
     with_example_number,
 )
-from aggro.cli.shuffle import Shuffled
 from aggro.io import Batch, Reader
 from aggro.io.batch import first_labels
 from aggro.io.sources import expand

@@ -18,6 +18,16 @@ FORMATS: tuple[str, ...] = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", 
 UNLIMITED = 2**62
 MOST_FEATURES = 2**31 - 1  # of a linear model
 KINDS = ("number", "category", "text", "hashed", "ignored", "date", "cycle")  # see columns.py
+CHOICES: dict[str, tuple[object, ...]] = {
+    "format": (None, *FORMATS),
+    "labels": ("auto", "number", "text"),
+    "zero_based": ("auto", True, False),
+    "missing": ("error", "zero"),
+    "unseen": ("error", "ignore"),
+    "unlabelled": ("keep", "error"),
+    "uninformative": ("keep", "ignore"),
+}
+COUNTS = ("batch_rows", "batch_bytes", "longest_line", "n_features", "widest")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,21 +64,15 @@ class Options:
     raw: bool = False  # X is `RawRows`
 
     def __post_init__(self) -> None:
-        _one_of("format", self.format, (None, *FORMATS))
-        _one_of("labels", self.labels, ("auto", "number", "text"))
-        _one_of("zero_based", self.zero_based, ("auto", True, False))
-        _one_of("missing", self.missing, ("error", "zero"))
-        _one_of("unseen", self.unseen, ("error", "ignore"))
-        _one_of("unlabelled", self.unlabelled, ("keep", "error"))
-        _one_of("uninformative", self.uninformative, ("keep", "ignore"))
+        for name, choices in CHOICES.items():
+            _check_choice(name, getattr(self, name), choices)
         self._check_columns()
         for name, kind in self.kinds or ():
-            _one_of(f"columns[{name!r}]", kind, KINDS)
-        _at_least_one("batch_rows", self.batch_rows)
-        _at_least_one("batch_bytes", self.batch_bytes)
-        _at_least_one("longest_line", self.longest_line)
-        _at_least_one("n_features", self.n_features)
-        _at_least_one("widest", self.widest)
+            _check_choice(f"columns[{name!r}]", kind, KINDS)
+        for name in COUNTS:
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value!r}: expected a whole number of at least 1")
         if not 1 <= self.hash_bits <= MOST_HASH_BITS:
             raise ValueError(
                 f"hash_bits={self.hash_bits!r}: expected a whole number from 1 to {MOST_HASH_BITS}"
@@ -101,19 +105,34 @@ class Options:
                 f"categorical={both[0]!r} and text={both[0]!r} are one column; give one of them"
             )
 
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[str] | Mapping[str, str] | None,
+        text: str | Sequence[str],
+        categorical: str | Sequence[str],
+        dtype: DTypeLike,
+        **others: Any,
+    ) -> Options:
+        """Return the options of arguments of `read`."""
+
+        def several(value: Any) -> Any:
+            return (value,) if isinstance(value, str) else None if value is None else tuple(value)
+
+        kinds = tuple(columns.items()) if isinstance(columns, Mapping) else None
+        return cls(
+            columns=several(columns) if kinds is None else None,
+            kinds=kinds,
+            text=several(text),
+            categorical=several(categorical),
+            dtype=as_dtype(dtype),
+            **others,
+        )
+
     @property
     def n_hashed(self) -> int:
         """The number of hashed columns."""
         return 1 << self.hash_bits
-
-
-def names(value: str | Sequence[str]) -> tuple[str, ...]:
-    """One name or several, as a tuple.
-
-    >>> names("a"), names(["a", "b"])
-    (('a',), ('a', 'b'))
-    """
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
@@ -125,16 +144,9 @@ def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return cast("np.dtype[Any]", np.dtype(dtype))
 
 
-def _one_of(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if not any(
-        value is choice or (isinstance(value, str) and value == choice) for choice in choices
-    ):
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if not any(value is each or (isinstance(value, str) and value == each) for each in choices):
         raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
-
-
-def _at_least_one(name: str, value: int | None) -> None:
-    if value is not None and value < 1:
-        raise ValueError(f"{name}={value!r}: expected a whole number of at least 1")
 
 
 # -- errors --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 from aggro.io import arrow, svmlight, text_tables
 from aggro.io import cache as cache_files
 from aggro.io.batch import Batch, Report
-from aggro.io.options import BadLine, Format, Options, ReadingError, advise, as_dtype, names, naming
+from aggro.io.options import BadLine, Format, Options, ReadingError, advise, naming
 from aggro.io.sources import STANDARD_INPUT, PathLike, expand, format_of
 
 BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
@@ -289,30 +289,6 @@ def read(
     ...         print(X.toarray().tolist(), y, weights)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [ 1. -1.] None
     """
-    options = Options(
-        format=format,
-        label=label,
-        weight=weight,
-        columns=None if columns is None or isinstance(columns, Mapping) else names(columns),
-        kinds=tuple(columns.items()) if isinstance(columns, Mapping) else None,
-        text=names(text),
-        categorical=names(categorical),
-        uninformative=uninformative,
-        labels=labels,
-        multilabel=multilabel,
-        header=header,
-        batch_rows=batch_rows,
-        batch_bytes=batch_bytes,
-        longest_line=longest_line,
-        dtype=as_dtype(dtype),
-        n_features=n_features,
-        unseen=unseen,
-        zero_based=zero_based,
-        hash_bits=hash_bits,
-        missing=missing,
-        unlabelled=unlabelled,
-        widest=widest,
-        skip_bad=skip_bad,
-    )
+    options = Options.of(**{k: v for k, v in locals().items() if k not in ("paths", "cache")})
     files = expand(paths)
     return Reader(files, options, cache_files.path_for(cache, files))

@@ -1,4 +1,4 @@
-"""``aggro convert``: convert data to svmlight text or to a cache of parsed batches."""
+"""New files from others: ``aggro convert`` for data, ``aggro merge`` for models."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from typing import IO, Any, Literal
 import numpy as np
 
 from aggro.atomic import replacing
-from aggro.cli.options import add_reading, new_parser
+from aggro.cli.options import add_reading, new_parser, numbers
 from aggro.cli.output import STANDARD_OUTPUT, Console, check_files, label_text, opened
 from aggro.cli.reading import Reading
 from aggro.io import Batch, Reader
 from aggro.io.sources import CACHE_SUFFIX, COMPRESSIONS, compressor_of, format_of
+from aggro.merging.models import merge_files
+from aggro.persistence.record import write_record
 
-EXAMPLES = """
+CONVERT_EXAMPLES = """
 aggro convert data.csv data.svm --label price
 aggro convert data.parquet data.svm --label kind --text body --hash-bits 20
 aggro convert data.svm data.svm.aggrocache
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command."""
+def convert_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``aggro convert``."""
     description = "Convert data to svmlight text or, for names in .aggrocache, to a cache."
-    parser = new_parser("convert", description, EXAMPLES)
+    parser = new_parser("convert", description, CONVERT_EXAMPLES)
     parser.add_argument("data", metavar="IN", help="file, folder or pattern; - for standard input")
     parser.add_argument("output", metavar="OUT", help="- for standard output")
     add_reading(parser)
     return parser
 
 
-def run(args: argparse.Namespace) -> int:
+def run_convert(args: argparse.Namespace) -> int:
     """Convert the data batch by batch."""
     cache = args.output.endswith(CACHE_SUFFIX)
     if not cache:
@@ -116,3 +118,41 @@ def _entries(X: Any) -> tuple[Any, Any, Any]:
     rows, columns = np.nonzero(X)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))))
     return indptr, columns, X[rows, columns]
+
+
+# -- merge ---------------------------------------------------------------------------------------
+
+MERGE_EXAMPLES = """
+aggro train monday.svm --mergeable -o monday.aggro
+aggro train tuesday.svm --mergeable -o tuesday.aggro
+aggro merge monday.aggro tuesday.aggro -o both.aggro
+"""
+
+
+def merge_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``aggro merge``."""
+    parser = new_parser("merge", "Merge models that were trained separately.", MERGE_EXAMPLES)
+    parser.add_argument("models", metavar="MODEL", nargs="+", help="model files of one kind")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="model to write")
+    parser.add_argument(
+        "--start", metavar="FILE", help="model that all of them were resumed from (default: none)"
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="W,...",
+        type=numbers,
+        help="weight of each model (default: 1)",
+    )
+    return parser
+
+
+def run_merge(args: argparse.Namespace) -> int:
+    """Merge model files and write the result."""
+    inputs = [*args.models, *([args.start] if args.start else [])]
+    check_files({"--output": args.output}, inputs, None)
+    record = merge_files(args.models, args.start, args.weights)
+    write_record(record, args.output)
+    learner = record.attributes.get("_learner")
+    count = "" if learner is None else f" of {learner.examples:,} examples"
+    Console(bar=False).note(f"{args.output}: {len(args.models)} models{count}")
+    return 0
