@@ -137,3 +137,20 @@ def test_tiny_variances_do_not_overflow(task, outputs, dtype, loss):
             learner.load_state(state)
             learner.learn(rows_of(np.array([[20.0, 20.0]], dtype)), **answer)
             assert all(np.isfinite(array).all() for array in learner.state().values())
+
+
+@pytest.mark.parametrize("length", [0.9, 1.1, 1.9])
+def test_core_and_reference_agree_on_variances_that_count_as_zero(length):
+    """The variance of a row is just below or above the least one with a finite inverse square."""
+    least = 2.0**-510
+    X = np.array([[np.sqrt(length * least)]])
+    axes = {"metric": "diagonal", "fit_intercept": False}
+    settings = Settings("binary", loss="cw_stdev", eta=0.95, **axes)
+    learner = Learner(settings, 1, 2)
+    learner.learn(rows_of(X), labels=np.array([1]))
+    phi = NormalDist().inv_cdf(settings.eta)
+    reference = ReferenceLearner(
+        "binary", n_features=1, n_outputs=1, rule="cw-stdev", phi=phi, **axes
+    )
+    reference.learn(X, np.array([1.0]))
+    assert learner.progress.updates == reference.n_updates == int(length > 1)

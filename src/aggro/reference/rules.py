@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 Labels = NDArray[np.int64]
 
 TINY = float(np.finfo(np.float64).tiny)  # smaller squared norms count as zero
-SURE = sqrt(TINY)  # smaller variances count as zero: their inverse square would overflow
+SURE = 2.0**-510  # smaller variances count as zero: their inverse square would overflow
 
 
 class Slack(NamedTuple):
