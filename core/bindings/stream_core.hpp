@@ -40,6 +40,7 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
+        check_norm(self);
         const bool new_class = !regression_ && label < 0;
         if (known_.selects()) return learn_in_selection(self, y, label, target, weight);
         if (!new_class && cannot_fail(target, weight)) return take_in(label, target, weight);
@@ -303,6 +304,16 @@ class Stream {
         return largest <= Limits::value && std::abs(target) <= Limits::score &&
                (q == 0 || q >= Limits::shortest) && weight >= Limits::shortest &&
                weight <= Limits::score && known_.model->cannot_overflow(reading_.row());
+    }
+
+    /// Reject a row whose squared length overflows, which no mini-batch can learn: in a batch that
+    /// waits it would make every later example fail.
+    void check_norm(nb::handle self) {
+        if (bounds_.batch_size == 1 || std::isfinite(reading_.magnitude().second)) return;
+        if (!nb::cast<bool>(self.attr("_scales_rows")))
+            throw nb::value_error(
+                "this example cannot be learned: its norm overflows, which a mini-batch cannot "
+                "handle; scale the features");
     }
 
     /// Run `body` and undo it if it raises. `replaces`: `body` replaces the model before it changes

@@ -171,7 +171,7 @@ class Rude:
 def test_names_must_not_use_the_model():
     model = StreamRegressor()
     model.learn_one({7: 1.0}, 1.0)
-    with pytest.raises(RuntimeError, match="must not use the model"):
+    with pytest.raises(RuntimeError, match="must not call the model"):
         model.learn_one({Rude(lambda: model.learn_one({"a": 1.0}, 1.0)): 1.0}, 1.0)
     model.learn_one({"a": 1.0}, 1.0)
     assert model.n_features_in_ == 2
@@ -241,3 +241,19 @@ def test_any_dict_is_learned_or_refused_whole(stream, data):
         for array in model._dump()[2].values():
             assert np.isfinite(array).all()
     assert everything(model) == everything(witness)
+
+
+@pytest.mark.parametrize("params", [{"algorithm": "PA-I"}, {}])
+def test_row_with_an_infinite_norm_does_not_block_its_batch(params):
+    """It is rejected when it comes, and not when the batch is full."""
+    stream, control = (StreamClassifier(batch_size=4, **params) for _ in "ab")
+    for i in range(12):
+        x = {"a": float(i), "b": 1.0}
+        if i == 5:
+            with pytest.raises(ValueError, match="norm overflows"):
+                stream.learn_one({"a": 1e200, "new": 1.0}, True)
+        stream.learn_one(x, i % 2 == 0)
+        control.learn_one(x, i % 2 == 0)
+    assert stream.examples == control.examples == 12
+    assert stream.score_one({"a": 1.0}) == control.score_one({"a": 1.0})
+    assert stream.n_features_in_ == 2

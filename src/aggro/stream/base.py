@@ -154,6 +154,11 @@ class StreamLearner(SelectingStream, RiverProtocol):
         check_settings(settings, losses_of(self._regression))
         return settings
 
+    @property
+    def _scales_rows(self) -> bool:
+        """Whether all candidates divide rows by the scale of their features."""
+        return self._settings(2).scale in ("online", "standard")
+
     def _blueprint(
         self, learner: Learner, features: int
     ) -> tuple[_core.Shape, list[_core.Group], list[int], int, float]:
