@@ -5,7 +5,7 @@ The margin and the step
 A Passive-Aggressive model stays as it is while an example is on the right side with a margin of
 at least 1 (passive). Otherwise it moves just far enough to reach the margin (aggressive). Here
 six examples arrive one after another. The solid line separates the classes, the shaded band is
-the margin, and the dashed line is where the model stood before.
+the margin, and the dashed line is the previous model.
 """
 
 import matplotlib.pyplot as plt
@@ -51,5 +51,5 @@ plt.show()
 
 # %%
 # After its own step, an example lies exactly on the edge of the band: the hard rule
-# (``loss="hard"``) moves until the margin is 1. With ``loss="hinge"`` and a small ``C`` it would
-# stop earlier.
+# (``loss="hard"``) makes the margin exactly 1. With ``loss="hinge"`` and a small ``C`` the step is
+# shorter.

@@ -3,7 +3,7 @@ The family on one noisy set
 ===========================
 
 Six members of the family learn the same 400 examples once, in twenty random orders. One label in
-eight is wrong. A soft rule ends near the same line whatever the order; the hard rule fits
+eight is wrong. A soft rule ends near the same line for any order; the hard rule fits
 every wrong label.
 """
 
@@ -51,5 +51,5 @@ for axes, colour, (name, params) in zip(panels.flat, COLOURS, MODELS.items(), st
 plt.show()
 
 # %%
-# Orange points carry the wrong label. The numbers are judged by the right labels, mean and
-# standard deviation over the orders.
+# Orange points have a wrong label. The numbers are errors on correct labels: mean and standard
+# deviation over the orders.

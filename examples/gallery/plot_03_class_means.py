@@ -3,7 +3,7 @@ Class means: less dependence on the order
 =========================================
 
 One pass depends on the order of the examples. A pull towards the class means (``class_mean``,
-PAm) makes it depend on it less: here the same 200 examples are learned in 25 random orders.
+PAm) reduces this dependence: here the same 200 examples are learned in 25 random orders.
 """
 
 import matplotlib.pyplot as plt
@@ -37,4 +37,4 @@ for axes, pull, colour in zip(
 plt.show()
 
 # %%
-# The stars are the class means. The pull is cheap: it changes three numbers, not every weight.
+# The stars are the class means. The pull changes three numbers instead of every weight.

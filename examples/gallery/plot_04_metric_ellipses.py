@@ -4,8 +4,8 @@ Metrics as ellipses
 
 A metric determines how far a step moves the weights in each direction. It starts as a circle and
 shrinks along the directions of past updates. The NumPy reference in
-``aggro.reference`` shows it: 60 correlated examples are learned, and the ellipse ``v' Σ⁻¹ v = 1``
-is drawn on the way.
+``aggro.reference`` learns 60 correlated examples, and the ellipse ``v' Σ⁻¹ v = 1`` is drawn after
+some of them.
 """
 
 import matplotlib.pyplot as plt
@@ -46,6 +46,6 @@ panels[0].set_ylabel("weight 2")
 plt.show()
 
 # %%
-# Orange: the way of the weights, from the star. Blue: the ellipse after 1, 4 and 16 updates. The
-# two features rise and fall together, so the full metric stiffens along their sum and stays free
-# along their difference, which is what separates the classes.
+# Orange: the path of the weights, from the star. Blue: the ellipse after 1, 4 and 16 updates. The
+# two features are correlated, so the full metric shortens steps along their sum but not along
+# their difference, which separates the classes.

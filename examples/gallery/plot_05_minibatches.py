@@ -3,7 +3,7 @@ Mini-batches against noisy labels
 =================================
 
 A single example with a wrong label moves the model the wrong way. A mini-batch (``batch_size``,
-BPA) asks for the margins of several examples together, and the right ones outvote the wrong one.
+BPA) learns several examples together, so that a wrong label has less influence.
 """
 
 import matplotlib.pyplot as plt
@@ -50,5 +50,5 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The bands are one standard deviation over the streams. Without noise, batches bring little. With
-# noise, large ones make fewer mistakes, and the spread between streams shrinks.
+# The bands are one standard deviation over the streams. Without noise, batches have little
+# effect. With noise, large ones make fewer mistakes, and results vary less between streams.

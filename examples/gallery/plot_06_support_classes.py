@@ -4,8 +4,8 @@ Support classes: all wrong classes at once
 
 With several classes, the usual step moves the true class and the best wrong one. It can leave
 other wrong classes above the margin. The step with support classes (``multiclass="support"``,
-SPA) solves the whole problem: it cuts all wrong scores at one level and raises the true score by
-what was cut.
+SPA) satisfies all margins: it reduces the violating scores to one level and raises the true score
+by the sum of the reductions.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ def scores_after(multiclass):
 
 
 # %%
-# Hatched: what the step took from wrong classes and gave to the true one.
+# Hatched: the reductions of wrong classes, and the increase of the true one.
 
 figure, panels = plt.subplots(1, 3, figsize=(10.5, 4), sharey=True, layout="constrained")
 titles = ("before: a, b, c and d\nreach above the line", 'multiclass="top":\nb and c still do',

@@ -20,13 +20,13 @@ model.partial_fit(X[order], y[order])
 
 # %%
 # One pass over 1797 digits, raw features. Each line is a kind of model, each point a value of C;
-# the black circle leads.
+# the black circle is the best candidate.
 
 model.plot_candidates()
 plt.show()
 
 # %%
-# ``keep_best`` ends the selection: only the best candidate is left, as a plain model to save.
+# ``keep_best`` ends the selection: the model then contains only the best candidate.
 
 print(len(model.candidates_), "candidates,", f"{model.n_mistakes_ / len(y):.1%} mistakes")
 print(model.selection_report())

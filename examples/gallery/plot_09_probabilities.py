@@ -4,7 +4,7 @@ Calibrated probabilities
 
 A margin is not a probability. With ``probability=True`` the margins of examples before they
 were learned are recorded, and a map from margins to probabilities is fitted to them. The model
-learned is the same, bit for bit.
+itself does not change, bit for bit.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ calibrated = model.predict_proba(X[half:])
 edges = np.linspace(0, 1, 13)
 
 # %%
-# Left: how often the most probable digit was right, by the probability it was given; points stand
-# for at least 30 examples. Right: how often each probability was given.
+# Left: accuracy of the most probable digit against its probability; points represent at least 30
+# examples. Right: histogram of the probabilities.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.3), layout="constrained")
 left.plot([0, 1], [0, 1], "--", color="#777777", lw=1, label="honest")

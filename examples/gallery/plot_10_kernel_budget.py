@@ -18,7 +18,7 @@ across, up = np.linspace(-1.8, 2.8, 120), np.linspace(-1.3, 1.8, 100)
 grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
 
 # %%
-# One pass over 1500 examples. Black circles are the remembered ones.
+# One pass over 1500 examples. Black circles are the support vectors.
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 3.9), sharey=True, layout="constrained")
 for axes, budget, strategy in zip(

@@ -2,9 +2,9 @@
 A text classifier and its words
 ===============================
 
-Which library does a docstring come from? The texts are on every machine that runs this: the
-docstrings of NumPy, SciPy and scikit-learn. Their words are the features, and the weights say
-which words decide.
+The task is to predict the library of a docstring. The texts are installed with this example: the
+docstrings of NumPy, SciPy and scikit-learn. Words are the features, and their weights explain
+predictions.
 """
 
 import importlib
@@ -47,7 +47,7 @@ order = np.random.default_rng(0).permutation(len(texts))
 texts, labels = [texts[k] for k in order], np.array(labels)[order]
 
 # %%
-# One pass. Every paragraph is judged before it is learned, so the error is an honest one.
+# One pass. Every paragraph is predicted before it is learned, so the error is unbiased.
 
 words = CountVectorizer(
     token_pattern=r"[a-z_]{3,}", stop_words=sorted(NAMES), binary=True, min_df=3

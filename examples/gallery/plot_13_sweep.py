@@ -38,8 +38,8 @@ search_time = time.perf_counter() - start
 print(f"sweep {sweep_time:.2f} s, GridSearchCV {search_time:.2f} s")
 
 # %%
-# The curves need not be equal: the sweep counts mistakes made while learning, the search those of
-# finished models. Both find the same region.
+# The curves differ: the sweep counts mistakes during learning, the search those of trained models.
+# Both find the same region.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(9.5, 4), width_ratios=[3, 1], layout="constrained"

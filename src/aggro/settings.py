@@ -200,7 +200,7 @@ class Settings:
     batch_size: int = _axis(
         1,
         Count(most=MAX_BATCH),
-        "ask for the margins of this many examples together",
+        "learn this many examples together, as a mini-batch",
         shared=lambda s: s.batch_size,
     )
     average: bool | int | str = _axis(
@@ -385,7 +385,7 @@ INCOMPATIBLE: tuple[Incompatible, ...] = (
     Incompatible(
         ("loss", "multiclass"),
         lambda s: s.loss == "least_squares" and _shares_slack(s),
-        "least squares ask for margins of exactly 1, which all wrong classes cannot meet with one "
+        "least squares requires margins of exactly 1, which all wrong classes cannot meet with one "
         "shared slack; use multiclass='ovr' or 'top'",
     ),
     Incompatible(

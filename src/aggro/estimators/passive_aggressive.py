@@ -59,7 +59,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
     queue : int, default=1
         Each step starts from the mean of the last ``queue`` classifiers (PAmW).
     batch_size : int, default=1
-        Number of examples whose margins are asked for together (BPA).
+        Number of examples that are learned together, as a mini-batch (BPA).
     forgetting : float, default=0.0
         For streams that change. At each example, this fraction of the class means is replaced; at
         each update, this fraction of the precision of a diagonal metric is forgotten. 0.001
