@@ -79,7 +79,7 @@ def entry(row: Variant) -> str:
     keywords = ", ".join(f"{name}={text_of(value)}" for name, value in row.params.items())
     given = f" with `{keywords}`" if keywords else ""
     free = [name for name in COEFFICIENTS if name in defaults(row) and name not in row.params]
-    to_choose = ", ".join(f"`{name}`" for name in free) or "nothing"
+    free_names = ", ".join(f"`{name}`" for name in free) or "nothing"
     return f"""
 ### {row.name}
 
@@ -97,7 +97,7 @@ def entry(row: Variant) -> str:
 - **Equation:** {row.rule}
 - **Paper:** {row.paper}
 - **Estimator:** [`{row.estimator}`](reference/aggro.{row.estimator}.rst){given}
-- **To choose:** {to_choose}
+- **Free parameters:** {free_names}
 - **Name:** `aggro.from_name("{row.name}")`
 :::
 ::::
@@ -107,12 +107,12 @@ def entry(row: Variant) -> str:
 def page() -> str:
     """Return the page: one section per paper, in the order of the table."""
     parts = [
-        "# The catalogue of variants\n",
-        f"The {len(aggro.catalogue())} published variants that aggro knows by name, made from the "
-        "table in `aggro.variants`. `aggro.catalogue()` returns the same rows, and "
-        '`aggro.from_name("SPA-II", C=0.1)` makes an estimator. Each picture shows the model after '
-        "one pass over the same noisy data: two classes, three classes where the variant is about "
-        "several, a curve for regression. [The algorithms](algorithms.md) explains the ideas.\n",
+        "# Catalogue of variants\n",
+        f"This page lists the {len(aggro.catalogue())} published variants. `aggro.catalogue()` "
+        'returns the same table, and `aggro.from_name("SPA-II", C=0.1)` makes an estimator. Each '
+        "picture shows a model after one pass over noisy data: two classes, three classes for "
+        "multiclass variants, or a regression. [The algorithms](algorithms.md) describes the "
+        "methods.\n",
     ]
     for paper in dict.fromkeys(row.paper for row in aggro.catalogue()):
         parts.append(f"\n## {paper}\n")

@@ -47,7 +47,8 @@ folder.cleanup()
 # The peak within each batch, against the size of the file and of its rows as an array.
 
 figure, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-axes.plot(np.array(seen[1:]) / 1000, memory[1:], color="#0072B2", lw=2, label="held while learning")
+thousands = np.array(seen[1:]) / 1000
+axes.plot(thousands, memory[1:], color="#0072B2", lw=2, label="peak while learning")
 axes.axhline(size, color="#777777", ls="--", label="the file")
 axes.axhline(
     ROWS * (COLUMNS + 1) * 8 / 2**20, color="#D55E00", ls=":", label="all rows as an array"
