@@ -50,7 +50,7 @@ def decode_typical(given: Any, arrays: Arrays) -> ReferenceRow:
     fits &= data.ndim == ends.ndim == 1 and data.shape == indices.shape
     fits &= bool((np.diff(ends, prepend=0) >= 0).all()) and bool(ends[-1] == len(data))
     if not (fits and np.isfinite(data).all() and (indices >= 0).all()):
-        raise ModelFileError("the parts of the reference row do not fit together")
+        raise ModelFileError("the reference row is inconsistent")
     data, indices = (np.split(part, ends[:-1]) for part in (data, indices))
     samples = tuple(zip(data[1:], indices[1:], strict=True))
     return ReferenceRow(met, data[0], indices[0], samples)
@@ -61,7 +61,7 @@ def check_calibrator(found: Calibrator) -> None:
     if any(type(getattr(found, name)) is not kind for name, kind in FACTS.items()):
         raise ModelFileError("the recorded margins have wrong counts")
     if found.classes < 1 or not (_shapes_fit(found) and _values_fit(found)):
-        raise ModelFileError("the recorded margins do not fit together")
+        raise ModelFileError("the recorded margins are inconsistent")
 
 
 def _shapes_fit(found: Calibrator) -> bool:

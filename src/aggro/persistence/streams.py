@@ -111,7 +111,7 @@ def _selection_of(learner: ModelSelection, columns: dict[str, Any]) -> StreamSel
     known, sizes = columns["counters"], [columns[name] for name in COLUMNS]
     fits = known is None or counters.fit(known, learner.features)
     if not fits or any(type(size) is not int or size < 0 for size in sizes):
-        raise ModelFileError("what is known of its columns does not fit together")
+        raise ModelFileError("its column statistics are inconsistent")
     return StreamSelection(learner, known, *sizes)
 
 
