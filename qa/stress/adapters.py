@@ -15,7 +15,7 @@ def adapter_of(setting, data):
 
 
 class EstimatorAdapter:
-    """Rows come in calls of ``partial_fit`` or ``fit``."""
+    """Learns rows in calls of ``partial_fit`` or ``fit``."""
 
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
@@ -29,7 +29,7 @@ class EstimatorAdapter:
         model.partial_fit(**{**self._call(slice(start, stop)), **self.announce, **changes})
 
     def fit(self, model, stop, *, warm=False, **changes):
-        """Fit all rows up to one, from scratch or going on with the model."""
+        """Fit the first rows, from scratch or continuing the model."""
         self.prepare(model, warm)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Maximum number of passes")
@@ -46,20 +46,20 @@ class EstimatorAdapter:
         return {"X": self.rows[some], "y": self.data.y[some], **given}
 
     def counted(self, model):
-        """The number of rows that a model has learned; rows of weight zero are not counted."""
+        """Return the number of learned rows of positive weight."""
         return model.t_ - 1 if hasattr(model, "_learner") else 0
 
     def state(self, model):
-        """Everything that a model holds."""
+        """Return the complete state of a model."""
         return model_state(model)
 
     def scores(self, model):
-        """The scores of every row."""
+        """Return the scores of every row."""
         judge = getattr(model, "decision_function", model.predict)
         return np.asarray(judge(self.rows), dtype=np.float64)
 
     def largest_weight(self, model):
-        """The largest weight of a feature; 0 where kernels have none."""
+        """Return the largest weight of a feature; 0 for kernels."""
         return 0.0 if self.setting.is_kernel else np.abs(model.coef_).max()
 
     def predictions(self, model):
@@ -69,11 +69,11 @@ class EstimatorAdapter:
         return model.predict(self.rows[i : i + 1])[0]
 
     def score(self, model, i):
-        """The scores of one row."""
+        """Return the scores of one row."""
         return np.asarray(model.decision_function(self.rows[i : i + 1]), dtype=np.float64)[0]
 
     def finish(self, model):
-        """Do what else comes with the next example: an evaluation step that was interrupted."""
+        """Complete an interrupted evaluation step, as the next example would."""
         if hasattr(getattr(model, "_learner", None), "evaluate_if_due"):
             model._learner.evaluate_if_due()
         return model
@@ -88,7 +88,7 @@ class EstimatorAdapter:
 
 
 class StreamAdapter:
-    """Rows come one by one, as dicts."""
+    """Learns rows one by one, as dicts."""
 
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
@@ -106,17 +106,17 @@ class StreamAdapter:
         return model.examples
 
     def state(self, model):
-        """What a file would hold: pending examples of a batch included."""
+        """Return the state as in a file, including pending examples of a batch."""
         if model.__dict__.get("probability"):
             model._recorded().fit_map()
         return model_state(model)
 
     def scores(self, model):
-        """The scores of every row, those of two classes as one column."""
+        """Return the scores of every row, with one column for two classes."""
         return np.array([_numbers(model.score_one(row)) for row in self.rows])
 
     def largest_weight(self, model):
-        """The largest weight of a feature."""
+        """Return the largest weight of a feature."""
         _, columns, _ = model._columns()
         return max((abs(weight) for column in columns for weight in column.values()), default=0.0)
 
@@ -127,7 +127,7 @@ class StreamAdapter:
         return model.predict_one(self.rows[i])
 
     def finish(self, model):
-        """Learn a batch that is not full."""
+        """Learn an incomplete batch."""
         model.flush()
         return model
 

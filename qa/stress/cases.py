@@ -1,4 +1,4 @@
-"""Composing a case from its seed, finding what is wrong with it, and simplifying the plan."""
+"""Composes cases from seeds, checks and simplifies them."""
 
 import traceback
 import warnings
@@ -31,14 +31,14 @@ def _draw_kind(rng):
 
 
 def compose(seed):
-    """Return the case of a seed, always the same."""
+    """Return the case of a seed."""
     rng = np.random.default_rng(seed)
     module, _ = KINDS[_draw_kind(rng)]
     return module.compose(seed, rng)
 
 
 def failure(case):
-    """Return what is wrong with a case, or None."""
+    """Return the failure of a case, or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -52,8 +52,8 @@ def failure(case):
 
 
 def simplified(case, failure=failure):
-    """Return the case without the faults and steps that its failure does not need."""
-    for _ in range(2):  # first the faults go, then the steps without one
+    """Return the case without faults and steps that its failure does not need."""
+    for _ in range(2):  # remove faults first, then steps without faults
         for i in reversed(range(len(case.plan))):
             plan = case.simpler_plan(i)
             if plan is not None and failure(fewer := replace(case, plan=plan)):

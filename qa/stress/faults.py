@@ -28,7 +28,7 @@ def read_everything(run, rng):
 
 
 def readers(run, rng, step):
-    """Two threads predict while the model learns."""
+    """Predict in two threads while the model learns."""
     if not run.adapter.counted(run.model):
         run.perform(step)
         return
@@ -56,7 +56,7 @@ def readers(run, rng, step):
 
 # -- interrupts ------------------------------------------------------------------------------
 
-LIBRARY = str(Path(aggro.__file__).parent)  # a clone may have its name, too
+LIBRARY = str(Path(aggro.__file__).parent)  # other folders may have the same name
 
 
 def _traced(event):
@@ -73,16 +73,16 @@ def _traced(event):
 
 
 def _is_seam(frame):
-    """Whether a line opens or leaves a ``with`` or ``try``: no signal is ever served just there."""
+    """Return whether a line enters or leaves a block, where no signal handler runs."""
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     return line.lstrip().startswith(("with ", "try:"))
 
 
 def _draw_line(run, rng, step):
-    """Return a function of the library that the step calls, and how many of its lines to let pass.
+    """Return a function of the library that the step calls, and the number of its lines to skip.
 
-    A copy of the model rehearses the step. Each function is as likely as any other, however often
-    it is called: evaluation steps are rare.
+    The functions are found by running the step on a copy. All are equally likely, however often
+    they are called, since evaluation steps are rare.
     """
     other, lines = copy.copy(run), {}
 
@@ -103,7 +103,7 @@ def _draw_line(run, rng, step):
 
 
 def interrupt_at_line(run, rng, step):
-    """SIGINT at a line of the library's Python: always the same one for a seed."""
+    """Raise SIGINT at a line of Python code, determined by the seed."""
     target, left = _draw_line(run, rng, step)
 
     def count(code):
@@ -119,7 +119,7 @@ def interrupt_at_line(run, rng, step):
 
 
 def interrupt_by_clock(run, rng, step):
-    """SIGINT after some microseconds: most often inside the core."""
+    """Raise SIGINT after some microseconds, mostly inside the core."""
     delay = float(10 ** rng.uniform(-5, -2.5))
     armed = False
 
@@ -135,7 +135,7 @@ def interrupt_by_clock(run, rng, step):
         signal.setitimer(signal.ITIMER_REAL, delay)
 
     def disarm():
-        """Ignore a signal that is already on its way."""
+        """Ignore a pending signal."""
         nonlocal armed
         armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -145,7 +145,7 @@ def interrupt_by_clock(run, rng, step):
 
 
 def _interrupted(run, step, arm, disarm):
-    """Perform a step until it is interrupted; return whether some of it is left to do."""
+    """Perform a step until it is interrupted; return whether it is incomplete."""
     adapter, start = run.adapter, run.at
     before, state = adapter.counted(run.model), None
     if step.action != "partial_fit":
@@ -189,7 +189,7 @@ def _before_learning(fault):
 
 
 def _then_the_rest(interrupt, *, copied=False):
-    """Interrupt a step, let a copy of the model take its place, and learn the rest."""
+    """Interrupt a step, replace the model by a copy, and learn the rest."""
 
     def inject(run, rng, step):
         if interrupt(run, rng, step):
@@ -202,7 +202,7 @@ def _then_the_rest(interrupt, *, copied=False):
 
 
 def nothing(run, rng):
-    """No fault: only another call."""
+    """Do nothing."""
 
 
 BETWEEN = {
@@ -239,23 +239,23 @@ FOR_ESTIMATORS = (
 FOR_TEXTS = (
     *(NOTHING, "pickled", "deep copy", "saved and loaded", "read", "a bad weight"),
     *("a bad text", "a bad label"),
-    *(name for name in DURING if name != "readers"),  # a text estimator is not for two threads
+    *(name for name in DURING if name != "readers"),  # not for text estimators
 )
 
 
 def faults_for(setting):
-    """Return the faults that a learner can meet."""
+    """Return the faults for a learner."""
     names = [name for name in FAULTS if name not in ("a bad text", "a bad label")]
     names = [name for name in names if not (setting.is_stream and name in FOR_ESTIMATORS)]
     if setting.is_stream and setting.batch_size > 1:  # pending rows of a batch are not counted
         names = [name for name in names if "interrupted" not in name]
-    if callable(setting.params.get("kernel")):  # a file holds no code
+    if callable(setting.params.get("kernel")):  # files contain no code
         names.remove("saved and loaded")
     return names
 
 
 def run_plan(adapter, plan, *, with_faults=True, params=None):
-    """Return the model that learns by a plan, with its faults or without."""
+    """Return the model trained by a plan, with or without faults."""
     run = Run(adapter, params)
     for step in plan:
         fault = FAULTS[step.fault if with_faults else NOTHING]

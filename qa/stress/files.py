@@ -1,4 +1,4 @@
-"""Cases of truncated files, which are an error or give all rows; and of forged model files."""
+"""Cases of truncated files, which raise or give all rows, and of forged model files."""
 
 import bz2
 import contextlib
@@ -104,13 +104,13 @@ ERRORS = (aggro.io.ReadingError, OSError, EOFError, ValueError)
 
 @dataclass
 class TruncatedTable:
-    """A table of random numbers whose file is cut off."""
+    """A table of random numbers in a truncated file."""
 
     seed: int
     format: str
     compression: str
     rows: int
-    share: float  # of the bytes that are left; 1.0: all but a few
+    share: float  # of the remaining bytes; 1.0: all but a few
     plan = ()
 
     def __str__(self):
@@ -154,7 +154,7 @@ def _rows_of(path, format, cache=None):
 
 @dataclass
 class TruncatedModel:
-    """A model file that is cut off."""
+    """A truncated model file."""
 
     seed: int
     share: float
@@ -195,7 +195,7 @@ TYPES = {"F64": "I64", "I64": "F64", "F32": "I32", "I32": "F32", "U8": "I8"}
 
 @dataclass
 class ForgedModel:
-    """A model file with a valid checksum, one of whose arrays has another shape or type."""
+    """A model file with a valid checksum and an array of another shape or type."""
 
     seed: int
     kind: str

@@ -1,4 +1,4 @@
-"""Rows, targets and weights, and the ways to store them."""
+"""Rows, targets and weights in several storage formats."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ LABELS = {
 
 @dataclass
 class Data:
-    """A stream: rows, targets as the learner gets them, weights or None, and its difficulties."""
+    """A stream: rows, targets, weights or None, and its difficulties."""
 
     X: np.ndarray
     y: np.ndarray
@@ -39,17 +39,17 @@ class Data:
 
     @property
     def repeats(self):
-        """Whether two rows are the same: what is equal may then differ by rounding."""
+        """Return whether two rows are equal."""
         return len(np.unique(self.X, axis=0)) < len(self.X)
 
     @property
     def present(self):
-        """Whether each row counts."""
+        """Return which rows have positive weight."""
         return np.ones(len(self.X), bool) if self.weights is None else self.weights > 0
 
 
 def draw(rng, setting, rows=None):
-    """Return a stream for a setting, of a given or a random number of rows."""
+    """Return a stream for a setting, with a given or random number of rows."""
     long = setting.selects and rng.random() < 0.1
     n = int(rng.integers(3500, 4500)) if long else int(rng.integers(4, 80))
     n, d = rows or n, int(rng.integers(1, 12))
@@ -71,7 +71,7 @@ def draw(rng, setting, rows=None):
     if long and rng.random() < 0.5:
         _drift(rng, data)
         data.notes.append("drift")
-    if setting.is_kernel:  # a power of what is huge is not finite
+    if setting.is_kernel:  # powers of huge numbers overflow
         data.X = np.where(np.abs(data.X) > 2.0**100, 1.0, data.X)
     _draw_weights(rng, data)
     _name_classes(rng, data, setting)
@@ -80,7 +80,7 @@ def draw(rng, setting, rows=None):
 
 
 def _repeat(rng, data):
-    """The same example several times in a row, or again much later."""
+    """Repeat an example several times in a row, or much later."""
     for _ in range(max(1, len(data.X) // 8)):
         i, j = rng.integers(len(data.X), size=2)
         j = i + 1 if rng.random() < 0.5 and i + 1 < len(data.X) else j
@@ -88,7 +88,7 @@ def _repeat(rng, data):
 
 
 def _contradict(rng, data):
-    """The same row with different targets."""
+    """Repeat a row with different targets."""
     i, j = rng.integers(len(data.X), size=2)
     data.X[j] = data.X[i]
 
@@ -104,7 +104,7 @@ def _fix_column(rng, data):
 
 
 def _exaggerate(rng, data):
-    """Rows far larger and far smaller than the others."""
+    """Scale some rows to very large and very small ones."""
     powers = [-40, 20] if data.dtype == np.float32 else [-200, -40, 40, *([480] * rng.integers(2))]
     for power in powers:
         data.X[rng.integers(len(data.X))] *= 2.0**power
@@ -112,7 +112,7 @@ def _exaggerate(rng, data):
 
 
 def _one_target_first(rng, data):
-    """The same target in all of the first rows."""
+    """Set the same target in all of the first rows."""
     some = rng.integers(1, max(2, len(data.targets) // 3))
     data.targets[:some] = data.targets[0]
 
@@ -128,25 +128,25 @@ DIFFICULTIES = {
 
 
 def _outliers(rng, data):
-    """A few targets a thousand times as large as the others."""
+    """Multiply a few targets by a thousand."""
     some = rng.random(len(data.targets)) < rng.choice([0.01, 0.1])
     data.targets[some] *= 1000
 
 
 def _cauchy_noise(rng, data):
-    """Noise without a mean or a variance."""
+    """Add noise without mean and variance."""
     data.targets += rng.standard_cauchy(data.targets.shape)
 
 
 def _drift(rng, data):
-    """The concept changes near the end."""
+    """Change the concept near the end."""
     start = int(0.8 * len(data.targets))
     late = data.targets[start:]
     data.targets[start:] = -late if late.dtype.kind == "f" else (late + 1) % (late.max() + 1)
 
 
 def _jump(rng, data):
-    """Targets that are tiny at first and huge later."""
+    """Make targets tiny at first and huge later."""
     start = rng.integers(1, max(2, len(data.targets) // 3))
     before, after = ((-300, 300), (-30, 30), (0, 300), (0, 2))[rng.integers(4)]
     data.targets[:start] *= 10.0**before
@@ -177,7 +177,7 @@ def _name_classes(rng, data, setting):
 
 
 def encode_targets(data, setting):
-    """Give the learner its targets: labels of classes, indicators, or values."""
+    """Set the targets of the learner: labels, indicators or values."""
     if setting.classes:
         data.y = data.classes[data.targets]
     elif setting.task == "multilabel":
@@ -216,7 +216,7 @@ def _csr(X, indices=np.int32):
 
 
 def _rewritten(X, rewrite):
-    """A CSR matrix whose rows list their entries in another way."""
+    """Return a CSR matrix with rewritten entries of each row."""
     rows = [rewrite(np.flatnonzero(row), row) for row in X]
     columns = np.concatenate([np.array(r[0], dtype=np.int32) for r in rows])
     values = np.concatenate([np.array(r[1], dtype=X.dtype) for r in rows])
@@ -240,5 +240,5 @@ STORAGES = {
 
 
 def as_dict(row, shift=0, zeros=False):
-    """A row by the names of its columns; a shift brings new names."""
+    """Return a row as a dict; a shift gives new names."""
     return {f"f{j + shift}": float(v) for j, v in enumerate(row) if v or zeros}

@@ -1,4 +1,4 @@
-"""Everything that a model holds, taken apart as pickle does, to be compared bit for bit."""
+"""The complete state of a model, decomposed as by pickle, for bitwise comparison."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ ROUNDED = (
 
 
 def model_state(model):
-    """Return every number and text inside a model by its path."""
+    """Return every number and text of a model by its path."""
     parts = {}
     _take_apart(model, type(model).__name__, parts)
     return parts
@@ -34,7 +34,7 @@ def _take_apart(value, path, parts):
 
 
 def differences(one, two):
-    """Return what differs between two states, one line each."""
+    """Return the differences of two states, one line each."""
     return [
         f"{path}: {_shown(one.get(path))} became {_shown(two.get(path))}{_gap(one, two, path)}"
         for path in sorted(one.keys() | two.keys())
@@ -55,7 +55,7 @@ def _shown(part):
 
 
 def _gap(one, two, path):
-    """Describe how far apart two arrays of one shape are."""
+    """Describe the difference of two arrays of one shape."""
     a, b = one.get(path), two.get(path)
     if not (isinstance(a, tuple) and isinstance(b, tuple) and a[:2] == b[:2]):
         return ""

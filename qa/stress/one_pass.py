@@ -8,7 +8,7 @@ from qa.stress import inputs, settings
 from qa.stress.adapters import adapter_of
 from qa.stress.faults import faults_for
 from qa.stress.requirements import ONE_PASS
-from qa.stress.rounding import asks_the_impossible, is_too_large
+from qa.stress.rounding import is_too_large, may_be_infeasible
 from qa.stress.runs import NOTHING, Difference, Step
 
 
@@ -33,7 +33,7 @@ class OnePass:
 
     @property
     def repeats(self):
-        """Whether a row may be learned twice."""
+        """Return whether a row may be learned twice."""
         return self.data.repeats or self.several_passes
 
     def learn(self, adapter):
@@ -43,11 +43,11 @@ class OnePass:
         return adapter.finish(model)
 
     def train_reference(self, reference, control):
-        """Let the NumPy reference learn what the control model did."""
+        """Train the NumPy reference on the rows of the control model."""
         reference.learn(np.arange(len(self.data.X)))
 
     def simpler_plan(self, i):
-        """Return the plan without the fault of a step, or without a step that has none."""
+        """Return the plan without a fault, or without a step that has none."""
         step, others = self.plan[i], (self.plan[:i], self.plan[i + 1 :])
         if step.fault != NOTHING:
             return [*others[0], step._replace(fault=NOTHING), *others[1]]
@@ -56,16 +56,16 @@ class OnePass:
         return None
 
     def without_absent_rows(self):
-        """Return the same case for rows of positive weight only."""
+        """Return the case with rows of positive weight only."""
         return self
 
     def check(self):
-        """Raise a Difference, or what a learner raised, if a requirement does not hold."""
+        """Check all requirements; raise a Difference, or the exception of a learner."""
         adapter = self.adapter(self.setting, self.data)
         try:
             control = self.learn(adapter)
         except ValueError as error:
-            if self.data.well_scaled and not asks_the_impossible(self):
+            if self.data.well_scaled and not may_be_infeasible(self):
                 raise
             if not is_too_large(error):
                 raise Difference(f"huge rows were rejected with the words: {error}") from error
@@ -83,7 +83,7 @@ def compose(seed, rng):
 
 
 def draw_steps(rng, setting, data, start=0):
-    """Cut the rows after ``start`` into calls, with a fault each."""
+    """Divide the rows after ``start`` into calls with a fault each."""
     names = faults_for(setting)
     stops = np.unique(rng.integers(start + 1, len(data.X) + 1, rng.integers(0, 8)))
     if setting.batch_size > 1 and not setting.is_stream:  # a mini-batch ends with its call

@@ -12,7 +12,7 @@ from qa.stress.one_pass import OnePass, draw_steps
 from qa.stress.requirements import CONTROLS, ONE_MODEL, close, same
 from qa.stress.runs import NOTHING, Difference, Step
 
-# Combinations that chance would rarely draw.
+# Combinations that are rarely drawn.
 COMBINATIONS = (
     {"class_mean": 2.0, "batch_size": 4},
     {"class_mean": 0.3, "metric": "full"},
@@ -40,7 +40,7 @@ class Passes(OnePass):
 
     @property
     def fits(self):
-        """The steps that call ``fit``."""
+        """Return the steps that call ``fit``."""
         return [step for step in self.plan if step.action != "partial_fit"]
 
     @property
@@ -50,19 +50,19 @@ class Passes(OnePass):
 
     @property
     def fitted(self):
-        """The number of rows that ``fit`` learns."""
+        """Return the number of rows of ``fit``."""
         return self.fits[0].stop if self.fits else 0
 
     @property
     def ignores_absent_rows(self):
-        """Whether rows of weight zero cannot change the order or the choice of the others."""
+        """Return whether rows of weight zero cannot change the order or choice of the others."""
         fitted = self.data.present[: self.fitted]
         labels = self.data.y[: len(fitted)]
         same_classes = self.data.classes is None or set(labels[fitted]) == set(labels)
         return not self.params["shuffle"] and not self.holds_out and same_classes
 
     def learn(self, adapter):
-        """Return the control model: no faults, the stream after the fits in one call."""
+        """Return the control model: without faults, and with one call after the fits."""
         return adapter.finish(run_plan(adapter, self.control_plan(adapter), params=self.given))
 
     def control_plan(self, adapter):
@@ -72,7 +72,7 @@ class Passes(OnePass):
 
     @property
     def given(self):
-        """The parameters of the schedule that the learner has."""
+        """Return the parameters of the learner's schedule."""
         known = [name for name in self.params if self.setting.has(name)]
         return {name: self.params[name] for name in known}
 
@@ -93,7 +93,7 @@ class Passes(OnePass):
                 yield np.arange(rows)
 
     def train_reference(self, reference, control):
-        """Let the NumPy reference make the same passes; check the number of the last ``fit``."""
+        """Train the NumPy reference in the same passes; check their number in the last ``fit``."""
         if self.holds_out:
             raise ValueError("held-out rows are beyond the reference")
         passes = 1
@@ -129,7 +129,7 @@ class Passes(OnePass):
 
 
 def refit_starts_from_scratch(case, adapter, control):
-    """A second ``fit`` of an estimator gives the model of the first, whatever it learned since."""
+    """A second ``fit`` gives the model of the first."""
     plan = case.control_plan(adapter)
     if not case.fits:
         return
@@ -151,7 +151,7 @@ def mistakes_are_of_the_first_pass(case, adapter, control):
 
 
 def passes_are_calls(case, adapter, control):
-    """Passes in order are calls of ``partial_fit``, where neither means nor counts are frozen."""
+    """Passes without shuffling equal calls of ``partial_fit`` if nothing is frozen."""
     learned = getattr(control._learner, "settings", None)
     exact = case.params["tol"] is None and not case.params["shuffle"]
     if not exact or case.holds_out or case.setting.selects or learned is None:
@@ -161,7 +161,7 @@ def passes_are_calls(case, adapter, control):
     balanced = case.setting.batch_size == 1 or case.data.present.all()
     step = case.fits[0]
     divides = case.data.present[: step.stop].sum() % case.setting.batch_size == 0
-    budget = case.setting.params.get("budget")  # calls keep a row that comes again twice
+    budget = case.setting.params.get("budget")  # repeated calls store equal rows twice
     if not (plain and balanced and divides) or weighted or budget:
         return
     if case.data.classes is not None and len(set(case.data.y[: step.stop])) != len(

@@ -1,4 +1,4 @@
-"""The learner of a case in plain NumPy, where there is one."""
+"""NumPy references of learners."""
 
 from statistics import NormalDist
 
@@ -20,15 +20,15 @@ RULES = {
 
 
 class Reference:
-    """A learner in plain NumPy that learns rows of a case, in passes if need be."""
+    """A NumPy reference that learns rows of a case, possibly in several passes."""
 
     def __init__(self, case, learner):
         self.learner, self.setting, self.data = learner, case.setting, case.data
         self.weights = effective_weights(case.setting, case.data)
-        self.mistakes = 0  # in rows that were new
+        self.mistakes = 0  # in new rows
 
     def learn(self, rows, *, again=False):
-        """Learn rows in their order; ``again``: they were learned before."""
+        """Learn rows in order; ``again``: they have been learned before."""
         self._freeze(again)
         before = self.learner.n_mistakes
         X, targets, weights = self.data.X[rows], self.data.targets[rows], self.weights[rows]
@@ -43,7 +43,7 @@ class Reference:
 
     @property
     def _votes(self):
-        """Whether independent outputs predict together, so that their mistakes do not add up."""
+        """Return whether independent outputs make one prediction."""
         task = self.learner.task
         return task == "multilabel" or (task == "multiclass" and not self.learner.coupled)
 
@@ -70,7 +70,7 @@ class Reference:
 
 
 def reference_of(case, control):
-    """Return a Reference that has not learned anything, or None where there is none."""
+    """Return an untrained Reference, or None if there is none."""
     setting = case.setting
     if setting.is_stream or setting.selects or setting.params.get("average") == "reservoir":
         return None
@@ -100,10 +100,10 @@ def _kernel_reference(case, learned):
     setting, data = case.setting, case.data
     params = setting.make().get_params()
     # With equal costs, rounding decides which vector is removed; hard batches take minutes.
-    few = params["kernel"] in ("linear", "poly")  # dimensions: all vectors depend on each other
+    few = params["kernel"] in ("linear", "poly")  # dimensions: the vectors are linearly dependent
     degenerate = bool(params["budget"] and (data.notes or case.repeats or few))
     degenerate |= is_hard_batch(setting)
-    degenerate |= params["kernel"] == "sigmoid"  # no kernel of any space
+    degenerate |= params["kernel"] == "sigmoid"  # not positive definite
     if learned.average or callable(params["kernel"]) or degenerate:
         return None
     names = ("kernel", "degree", "coef0", "budget")

@@ -1,4 +1,4 @@
-"""Calls with invalid rows, targets, weights or parameters: they raise and change nothing."""
+"""Calls with invalid rows, targets, weights or parameters raise and change nothing."""
 
 import copy
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from qa.stress.runs import NOTHING, Difference, Run, Step, copies_for
 
 @contextmanager
 def rejected(run, what):
-    """Expect an error, and a model that is exactly as it was."""
+    """Expect an error and an unchanged model."""
     before = run.adapter.state(run.model)
     try:
         yield
@@ -25,7 +25,7 @@ def rejected(run, what):
 
 
 def bad_value(run, rng):
-    """NaN or infinity in one of the next rows."""
+    """Put NaN or infinity into one of the next rows."""
     value, i = rng.choice([np.nan, np.inf, -np.inf]), _next_row(run, rng)
     with rejected(run, f"{value} in row {i}"):
         if run.adapter.setting.is_stream:
@@ -50,7 +50,7 @@ def _next_row(run, rng):
 
 
 def bad_target(run, rng):
-    """A label of no class, or NaN."""
+    """Give an unknown label, or NaN."""
     adapter, i = run.adapter, _next_row(run, rng)
     with rejected(run, "a bad target"):
         if adapter.setting.is_stream:
@@ -63,12 +63,12 @@ def bad_target(run, rng):
 
 
 def _learn_one(run, i, **changes):
-    """Learn one row of positive weight: any target of weight zero is accepted."""
+    """Learn one row of positive weight, since targets of weight zero are not checked."""
     run.adapter.learn(run.model, i, i + 1, **changes, sample_weight=np.ones(1))
 
 
 def bad_text(run, rng):
-    """A document that is no text, after one that is."""
+    """Give a valid document, then one that is not a text."""
     i = _next_row(run, rng)
     value = [None, 1.5, b"\xff"][rng.integers(3)]
     y = [run.adapter.data.y[i]] * 2
@@ -77,7 +77,7 @@ def bad_text(run, rng):
 
 
 def bad_label(run, rng):
-    """A missing label, or a value that is no number, after a valid one."""
+    """Give a valid label, then a missing one or a value that is not a number."""
     i = _next_row(run, rng)
     y = np.array([run.adapter.data.y[i], None], dtype=object)
     with rejected(run, "a missing target"):
@@ -94,7 +94,7 @@ def bad_weight(run, rng):
 
 
 def bad_width(run, rng):
-    """Another number of columns than before, or something that is no row."""
+    """Give another number of columns, or an invalid row."""
     i = _next_row(run, rng)
     with rejected(run, "a row of another width"):
         if run.adapter.setting.is_stream:
@@ -144,7 +144,7 @@ VALID = {
 
 @contextmanager
 def changed_parameter(run, rng, values):
-    """Set a parameter of the model, and set it back."""
+    """Set a parameter of the model, and restore it."""
     model = run.model
     own = [name for name in values if name in model.get_params()]
     name = own[rng.integers(len(own))]
@@ -178,7 +178,7 @@ def _unchanged(run, before, what):
 
 
 def other_parameter(run, rng):
-    """A copy continues with another parameter: it is rejected, or gives a consistent model."""
+    """Continue a copy with another parameter: it raises, or gives a consistent model."""
     other = Run(run.adapter)
     other.model, other.at = copy.deepcopy(run.model), run.at
     names = [name for name in VALID if name in run.model.get_params()]
@@ -191,7 +191,7 @@ def other_parameter(run, rng):
     except ValueError:
         _unchanged(other, before, f"{change}, rejected,")
         return
-    if not hasattr(other.model, "_learner"):  # no row had a weight
+    if not hasattr(other.model, "_learner"):  # no row of positive weight
         return
     scores = run.adapter.scores(other.model)
     for copier in copies_for(run.adapter.setting):
@@ -201,7 +201,7 @@ def other_parameter(run, rng):
 
 
 def bad_fit(run, rng):
-    """A whole ``fit`` that is rejected, from scratch or continuing the model."""
+    """Call ``fit`` with invalid input, from scratch or continuing the model."""
     adapter, warm = run.adapter, bool(rng.integers(2)) and run.adapter.setting.has("warm_start")
     keep = run.model.get_params()
     rows = np.array(adapter.data.X, dtype=adapter.data.dtype)

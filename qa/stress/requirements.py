@@ -13,15 +13,15 @@ from qa.stress.faults import run_plan
 from qa.stress.model_state import differences
 from qa.stress.references import reference_of
 from qa.stress.rounding import (
-    asks_the_impossible,
     carries_rounding,
     closeness,
-    hangs_on_rounding,
+    depends_on_rounding,
     is_too_large,
     jumped,
     jumps,
     largest,
     magnifies,
+    may_be_infeasible,
     shares_steps,
 )
 from qa.stress.runs import Difference
@@ -57,21 +57,21 @@ def weights_agree_with_scores(case, adapter, control):
 
 
 def _largest_rows(case):
-    """The size of the numbers that weights are multiplied by, means of centred rows included."""
+    """Return the size of the factors of weights, including means of centred rows."""
     rows = np.abs(case.data.X)
     centred = case.setting.params.get("scale") in ("standard", "auto") or case.setting.selects
     return rows + rows.mean(axis=0) if centred else rows
 
 
 def _largest_terms(control, coef):
-    """The size of the numbers of which the weights are sums: those of a kernel may cancel."""
+    """Return the size of the terms of the weights; those of a kernel may cancel."""
     if not hasattr(control, "dual_coef_"):
         return np.abs(coef)
     return np.abs(np.atleast_2d(control.dual_coef_)) @ np.abs(control.support_vectors_)
 
 
 def _means_are_huge(case):
-    """Whether class means of huge rows cancel, or overflow in the unit that weights have there."""
+    """Return whether class means of huge rows cancel, or overflow in the unit of the weights."""
     return not case.data.well_scaled and case.setting.params.get("class_mean")
 
 
@@ -82,7 +82,7 @@ def predictions_are_classes(case, adapter, control):
 
 
 def but_for_rounding(requirement):
-    """Accept a difference that changing the last digits of the rows makes as well."""
+    """Accept a difference that also occurs if the last digits of the rows change."""
 
     @functools.wraps(requirement)
     def lenient(case, adapter, control):
@@ -101,14 +101,14 @@ def but_for_rounding(requirement):
 @but_for_rounding
 def reference_agrees(case, adapter, control):
     """The NumPy reference has the same scores and counts."""
-    if hangs_on_rounding(case) or shares_steps(case) or len(case.data.X) > 500:
+    if depends_on_rounding(case) or shares_steps(case) or len(case.data.X) > 500:
         return
     reference = reference_of(case, control)
     if reference is None:
         return
     try:
         case.train_reference(reference, control)
-    except (ValueError, ArithmeticError):  # beyond its solver
+    except (ValueError, ArithmeticError):  # its solver failed
         return
     if control.n_updates_ != reference.updates and jumps(case):
         return
@@ -131,11 +131,11 @@ def reference_agrees(case, adapter, control):
 @but_for_rounding
 def other_storage_agrees(case, adapter, control):
     """Rows stored in another way give the same model, up to rounding."""
-    if hangs_on_rounding(case):
+    if depends_on_rounding(case):
         return
     choices = [name for name in inputs.STORAGES if name != case.data.storage]
     scale = case.setting.params.get("scale")
-    if scale == "auto" or case.setting.name.startswith("Auto"):  # sparse rows try fewer scales
+    if scale == "auto" or case.setting.name.startswith("Auto"):  # sparse rows have fewer scales
         sparse = case.data.storage.startswith("csr")
         choices = [name for name in choices if name.startswith("csr") == sparse]
     storage = choices[case.seed % len(choices)]
@@ -146,7 +146,7 @@ def other_storage_agrees(case, adapter, control):
 
 
 def zero_weight_is_absent(case, adapter, control):
-    """Rows of weight zero change nothing, as if they had not been there."""
+    """Rows of weight zero change nothing."""
     data = case.data
     if data.present.all() or case.setting.is_stream or not case.ignores_absent_rows:
         return
@@ -183,9 +183,9 @@ def faults_leave_no_trace(case, adapter, control):
 
 @but_for_rounding
 def classes_may_come_later(case, adapter, control):
-    """Two classes that are not declared are learned as if they had been.
+    """Two classes that are not declared give the same model as declared ones.
 
-    Before the second class arrives, a selection cannot know which of the two sorts first, and thus
+    Before the second class appears, a selection cannot know which of the two sorts first, and thus
     whether a score of zero is a mistake.
     """
     met = len(np.unique(case.data.y[case.data.present])) if case.data.classes is not None else 0
@@ -209,7 +209,7 @@ def classes_may_come_later(case, adapter, control):
 
 
 def fit_is_one_pass(case, adapter, control):
-    """``fit`` in one pass, rows in their order, learns what ``partial_fit`` does."""
+    """``fit`` in one pass without shuffling equals ``partial_fit``."""
     data = case.data
     if case.setting.is_stream or (data.weights is not None and not data.weights.all()):
         return
@@ -220,15 +220,15 @@ def fit_is_one_pass(case, adapter, control):
     close("fit in one pass", adapter.scores(model), adapter.scores(control), case)
 
 
-ENSEMBLE = 1024 + 1  # examples that all candidates predict together
-MANY = 100  # rows; of more, only the last ones are counted one by one
+ENSEMBLE = 1024 + 1  # examples predicted by the ensemble
+MANY = 100  # rows; of longer streams only the last ones are checked one by one
 
 
 def mistakes_are_those_of_predict(case, adapter, control):
-    """The mistakes that are counted are those that ``predict`` makes before each example.
+    """Counted mistakes are those of ``predict`` before each example.
 
-    Where terms cancel but for rounding, either prediction may be the one that is counted. A scale
-    is that of the rows so far, the example included, which ``predict`` cannot know.
+    If terms cancel up to rounding, either prediction may be counted. Scales include the current
+    example, which ``predict`` does not know.
     """
     data, params = case.data, case.setting.params
     scaled = params.get("scale", "auto" if case.setting.name.startswith("Auto") else "none")
@@ -258,14 +258,14 @@ def mistakes_are_those_of_predict(case, adapter, control):
 
 
 def _is_scaled(model):
-    """Whether a prediction may depend on the scale of the features."""
+    """Return whether a prediction may depend on the scale of the features."""
     return model.t_ <= ENSEMBLE or model._learner.choice.get("scale") != "none"
 
 
 def is_rounding(scores):
-    """Whether the margin of the best score is rounding: terms that cancel.
+    """Return whether the margin of the best score is a rounding error.
 
-    It is not if it is zero, unless that is what single precision has left of a double.
+    Zero is not, unless it is a double rounded to single precision.
     """
     *_, second, best = np.sort([*np.ravel(scores), *[0.0] * (np.size(scores) == 1)])
     single = np.asarray(scores).dtype == np.float32
@@ -274,7 +274,7 @@ def is_rounding(scores):
 
 
 def run_in_threads(works):
-    """Run each work in a thread of its own; return the errors they raised."""
+    """Run each function in a separate thread; return the errors."""
     errors = []
 
     def run(work):
@@ -292,7 +292,7 @@ def run_in_threads(works):
 
 
 def threads_do_not_interfere(case, adapter, control):
-    """Models that learn in parallel threads equal one that learns alone."""
+    """Models trained in parallel threads equal one trained alone."""
     models = []
     works = [lambda: models.append(case.learn(adapter))] * 3
     if errors := run_in_threads(works):
@@ -302,13 +302,13 @@ def threads_do_not_interfere(case, adapter, control):
 
 
 def writers_lose_nothing(case, adapter, control):
-    """Threads that update one model: all rows are counted, the model is consistent."""
+    """Threads that update one model lose no rows and leave it consistent."""
     if not case.data.well_scaled or case.setting.is_narrow:
         return
     model = adapter.setting.make()
     adapter.learn(model, 0, len(case.data.X))  # all classes are known
     if errors := run_in_threads([lambda: adapter.learn(model, 0, len(case.data.X))] * 2):
-        if asks_the_impossible(case) and all(map(is_too_large, errors)):
+        if may_be_infeasible(case) and all(map(is_too_large, errors)):
             return
         raise Difference(f"one of two writers raised {errors[0]!r}")
     adapter.finish(model)
@@ -342,7 +342,7 @@ ONE_PASS = (
 
 
 def same(what, case, adapter, found, expected):
-    """Compare two models bit for bit; up to rounding where each call ends with a rewrite."""
+    """Compare two models bit for bit, or up to rounding if calls end with a rewrite."""
     if case.setting.params.get("metric") in ("full",):
         close(what, adapter.scores(found), adapter.scores(expected), case)
         return
@@ -352,7 +352,7 @@ def same(what, case, adapter, found, expected):
 
 
 def close(what, found, expected, case, least=0.0):
-    """Compare scores; one that is too large for a number has to be so in both."""
+    """Compare scores; infinite ones must be infinite in both."""
     found, expected = (np.ravel(each).astype(np.float64) for each in (found, expected))
     with np.errstate(invalid="ignore"):
         gaps = np.abs(found - expected) / largest(expected)
@@ -367,7 +367,7 @@ def _same_counts(what, case, found, expected):
     names = ["examples"]
     if case.data.dtype == np.float64 and case.setting.batch_size == 1:
         names.append("updates")
-        if not case.data.repeats:  # else a tie may be a mistake; so it may in a batch
+        if not case.data.repeats:  # otherwise, and in batches, a tie may be a mistake
             names.append("mistakes")
     for name in names:
         if found[name] != expected[name]:

@@ -35,7 +35,7 @@ MODELS = (
     ("TextClassifier", {"n_features": 1024}),
 )
 KEEPING = {"snapshot_examples": 40, "predictions": 500}
-HUGE = 1.7e308  # two of these are too large for a number: the update is rejected
+HUGE = 1.7e308  # the sum of two of these overflows: the update is rejected
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Restore:
 
 
 class Folders:
-    """The data folders of a case: the one in use, and backups of it."""
+    """The data folders of a case: the active one, and backups of it."""
 
     def __init__(self, case, place):
         self.case, self.place, self.rng = case, place, np.random.default_rng(case.seed)
@@ -70,7 +70,7 @@ class Folders:
         self.acknowledged = []  # updates of the folder in use
         # (folder, updates up to its journal, updates up to its snapshot if it was copied by hand)
         self.backups = []
-        self.manual = None  # a folder that is copied by hand, file by file
+        self.manual = None  # a manual copy, file by file
 
     def run(self):
         plan, model, params = list(self.case.plan), self.case.model, self.case.params
@@ -132,7 +132,7 @@ class Folders:
         self.backups.append((target, list(self.acknowledged), None))
 
     def _copy_journal(self, server, count):
-        """Copy the journal as ``sqlite3 .backup`` does; snapshots may be copied later."""
+        """Copy the journal like ``sqlite3 .backup``; snapshots may be copied later."""
         target = self._new("manual")
         target.mkdir()
         source = sqlite3.connect(f"file:{self.folder / 'journal.sqlite'}?mode=ro", uri=True)
@@ -142,7 +142,7 @@ class Folders:
         self.manual = (target, list(self.acknowledged))
 
     def _copy_snapshot(self, server, count):
-        """Copy the newest snapshot beside the copy of the journal."""
+        """Copy the newest snapshot to the copy of the journal."""
         if self.manual is None:
             return
         target, before = self.manual
@@ -168,7 +168,7 @@ class Folders:
     # -- between two servers --------------------------------------------------------------------
 
     def _restore(self, model, params):
-        """Start from a backup: it is rejected, or holds what was acknowledged before it."""
+        """Start from a backup: it is rejected, or contains all updates acknowledged before it."""
         backup, updates, by_hand = self.backups[self.rng.integers(len(self.backups))]
         newest, self.folder = self.folder, self._copied("restored", backup)
         try:
@@ -205,7 +205,7 @@ class Folders:
         return self.place / f"{name}-{self.made}"
 
     def _copied(self, name, source=None):
-        """Copy a folder, as the disk holds it at this moment."""
+        """Copy the current state of a folder."""
         target = self._new(name)
         shutil.copytree(source or self.folder, target)
         return target

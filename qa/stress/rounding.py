@@ -1,4 +1,4 @@
-"""Where rounding may decide what a model learns, and how far it may move scores."""
+"""Effects of rounding on models, and tolerances of scores."""
 
 from dataclasses import replace
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from qa.stress.adapters import adapter_of
 
-TRIES = 24  # of slightly different rows, to see whether rounding decides
+TRIES = 24  # with slightly different rows, to detect effects of rounding
 
 
-def hangs_on_rounding(case):
-    """Return whether equal scores may occur where a rule chooses by them: rounding then decides.
+def depends_on_rounding(case):
+    """Return whether a rule may choose between equal scores, so that rounding decides.
 
-    Equal rows may have equal scores; so may rows of one number, where two classes meet a margin.
+    Equal rows may have equal scores, and so may rows with one number at the margin of two classes.
     """
     level = case.data.repeats or case.data.X.shape[1] == 1
     return not case.data.well_scaled or (_chooses(case.setting) and level)
@@ -21,13 +21,12 @@ def hangs_on_rounding(case):
 def magnifies(case):
     """Return whether changing the last digits of the rows changes the result, in some tries.
 
-    The constraints of confidence-weighted learning are hard. Where examples contradict each other,
-    each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
-    along whatever rounding has left of them. So does that of a hard batch whose rows almost depend
-    on each other; rows that share a step may share it otherwise; and scores that cancel may tie. A
-    hard step that shrinks weights some thousand times leaves a loss of their former rounding, which
-    the same row meets again. No other rule is excused by this in double precision; in single
-    precision, whose last digits are a few hundred million times as large, every rule may be.
+    Confidence-weighted constraints are hard. Contradictory examples square the variances
+    repeatedly, down to 1e-100, and the next step follows rounding errors. The same holds for hard
+    batches of nearly dependent rows; dependent rows may share a step in several ways; and scores
+    that cancel may be equal. A hard step that shrinks weights a thousandfold leaves a loss of their
+    former rounding error, which the same row meets again. In double precision no other rule is
+    exempted; in single precision, with much larger rounding errors, every rule may be.
     """
     setting = case.setting
     sensitive = _chooses(setting) or _is_confident(setting) or case.data.dtype == np.float32
@@ -46,7 +45,7 @@ def magnifies(case):
 
 
 def _chooses(setting):
-    """Whether ties matter: model selection of classifiers counts them as mistakes or not."""
+    """Return whether ties matter: model selection of classifiers counts them as mistakes or not."""
     chooses = setting.params.get("multiclass") in ("top", "predicted")
     chooses |= setting.name == "Perceptron"
     return chooses or (setting.selects and setting.task != "regression")
@@ -67,17 +66,17 @@ def is_hard_batch(setting):
     return _is_hard(setting) and setting.batch_size > 1
 
 
-def asks_the_impossible(case):
-    """Whether a hard batch may demand two targets of one row, or of almost equal rows.
+def may_be_infeasible(case):
+    """Return whether a hard batch may contain equal or nearly equal rows with different targets.
 
-    Scales, class means and the weights of a metric move between the two: single precision may not
-    hold the weights that tell them apart.
+    Scales, class means and the metric change between the rows; single precision may be insufficient
+    for weights that separate them.
     """
     return is_hard_batch(case.setting) and case.data.dtype == np.float32 and case.repeats
 
 
 def is_too_large(error):
-    """Whether an error says that a number is too large to be represented."""
+    """Return whether an error reports an overflow."""
     return any(word in str(error) for word in ("large", "overflow"))
 
 
@@ -89,7 +88,7 @@ def _learned(case, X):
 
 
 def closeness(case):
-    """Tolerance of scores, relative to the largest."""
+    """Return the tolerance of scores, relative to the largest."""
     return 1e-6 if case.data.dtype == np.float64 else 2e-2
 
 
@@ -98,10 +97,10 @@ def largest(scores):
 
 
 def shares_steps(case):
-    """Whether the step of a batch may be distributed among its rows in several ways.
+    """Return whether the step of a batch may be distributed among its rows in several ways.
 
-    Equal rows may share a step, and so may rows that depend on each other because they have few
-    features. It matters to a metric or a budget which of the rows took the step.
+    Equal rows may share a step, and so may linearly dependent rows with few features. A metric or a
+    budget depends on the distribution.
     """
     params, size = case.setting.params, case.setting.batch_size
     asked = params.get("metric", "euclidean") != "euclidean" or params.get("budget") is not None
@@ -110,11 +109,11 @@ def shares_steps(case):
 
 
 def jumps(case):
-    """Whether the smallest loss moves the weights, or their metric, by a finite step.
+    """Return whether any loss, however small, changes the weights or their metric by a finite step.
 
-    The step leads to the class means, or along what earlier steps have left of the variances.
-    Whether such a loss counts as rounding need not be the same for the reference. In double
-    precision the class means are the same for both, and so are the remainders of almost equal rows.
+    The step leads to the class means, or along the remaining variances. The core and the reference
+    may disagree about a loss of rounding size. In double precision their class means are equal, and
+    so are the remainders of nearly equal rows.
     """
     params, setting = case.setting.params, case.setting
     to_centre = params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
@@ -125,10 +124,10 @@ def jumps(case):
 
 
 def jumped(case):
-    """Whether single precision took a loss for rounding, or rounding for a loss, at some row.
+    """Return whether single precision treated a loss as rounding, or the reverse, at some row.
 
-    From there on the metric, or the way to the class means, differs. The rows of a batch cannot be
-    distinguished, and of several passes only the total is compared.
+    From there on the metric or the pull differs. Rows of a batch cannot be distinguished, and of
+    several passes only the totals are compared.
     """
     if case.data.dtype != np.float32 or case.setting.batch_size > 1 or not jumps(case):
         return False
@@ -147,10 +146,10 @@ def jumped(case):
 
 
 def carries_rounding(case):
-    """Whether the required margin carries the rounding errors of all earlier steps.
+    """Return whether the required margin depends on the rounding errors of all earlier steps.
 
-    It grows with the variance, and in a full metric each step rounds all variances. A margin that
-    was met exactly may then be missed by a few units of rounding, which is an update.
+    It grows with the variance, which each step rounds in a full metric. A margin that was met
+    exactly may then be missed by a rounding error, which causes an update.
     """
     algorithm = case.setting.params.get("algorithm", "")
     doubts = "Confidence" in case.setting.name or algorithm.startswith(("SCW", "CW"))

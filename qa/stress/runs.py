@@ -1,4 +1,4 @@
-"""A model that learns step by step, and the copies that may take its place."""
+"""A model that learns step by step, and copies that replace it."""
 
 import contextlib
 import copy
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import aggro
 
-NOTHING = "nothing"  # the fault of a step that has none
+NOTHING = "nothing"  # no fault
 
 
 class Difference(AssertionError):
@@ -53,9 +53,9 @@ def by_pickle(run, rng):
 
 def by_deepcopy(run, rng):
     old, run.model = run.model, copy.deepcopy(run.model)
-    adapter = run.adapter  # huge rows may be rejected the second time, and so may old names
+    adapter = run.adapter  # huge rows and old names may be rejected the second time
     rejected = ValueError if adapter.setting.is_narrow or not adapter.data.well_scaled else ()
-    with contextlib.suppress(rejected):  # what the original learns must not reach the copy
+    with contextlib.suppress(rejected):  # learning with the original must not change the copy
         adapter.learn(old, 0, min(run.at, 3))
 
 
@@ -70,6 +70,6 @@ COPIES = (by_pickle, by_deepcopy, by_file)
 
 
 def copies_for(setting):
-    """Return the copies that a model can have: a file holds no code of a kernel."""
+    """Return the ways to copy a model; a callable kernel cannot be saved."""
     code = callable(setting.params.get("kernel"))
     return [copier for copier in COPIES if not (code and copier is by_file)]

@@ -1,4 +1,4 @@
-"""Many cases in worker processes: reports failures, crashes and hangs."""
+"""Runs cases in worker processes and reports failures, crashes and hangs."""
 
 import faulthandler
 import multiprocessing
@@ -10,7 +10,7 @@ TIMEOUT = 120  # seconds after which a case counts as hanging
 
 
 def with_timeout(case):
-    """Return what is wrong with a case, or None; the process exits when it takes too long."""
+    """Return the failure of a case, or None; exit the process after a timeout."""
     faulthandler.dump_traceback_later(TIMEOUT, exit=True)
     try:
         return failure(case)
@@ -19,7 +19,7 @@ def with_timeout(case):
 
 
 def report(seed):
-    """Return a description of what one seed has found, or None."""
+    """Return a description of the failure of a seed, or None."""
     case = compose(seed)
     first = with_timeout(case)
     if not first:
@@ -53,7 +53,7 @@ class Search:
         self.cases, self.failures = 0, 0
 
     def run(self):
-        """Run until the time or the cases are over; return the number of failures."""
+        """Run until the time or the cases end; return the number of failures."""
         started = time.time()
         workers = [self._worker(job) for job in range(self.options.jobs)]
         while workers and self.failures < self.options.most:
@@ -83,7 +83,7 @@ class Search:
         if reports.empty():
             if process.is_alive():
                 time.sleep(0.02)
-            elif reports.empty():  # nor was a report sent in the meantime
+            elif reports.empty():  # and no report was sent meanwhile
                 if seed is None:
                     raise RuntimeError("a process ended before its first case")
                 self._fail(f"{compose(seed)}\nfound: the process died or hung ({process.exitcode})")

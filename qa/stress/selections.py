@@ -1,7 +1,8 @@
 """Cases of model selection: quality requirements with generous bounds.
 
-Weights decide which candidate is best, outliers do not; steady streams are not taken for drift;
-probabilities say more than frequencies. A bound is exceeded by a defect, not by bad luck.
+Weights must affect the selection, outliers must not; stationary streams must not be detected as
+drift; probabilities must be better than frequencies. Bounds are generous, so that only defects
+exceed them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ FIXED = (0.001, 0.01, 0.1, 1.0)  # values of C to compare with
 
 @dataclass
 class Selection:
-    """A scenario, its size, and the estimator that meets it."""
+    """A scenario, its size, and the estimator."""
 
     seed: int
     scenario: str
@@ -76,7 +77,7 @@ def _linear(rng, rows, columns=6):
 
 
 def light_rows_decide_nothing(case, rng):
-    """Many rows of weight 0.001 that contradict the others: about as good as without them."""
+    """Many contradictory rows of weight 0.001 have little effect."""
     X, truth = _linear(rng, 2 * case.rows)
     light = rng.random(case.rows) < 0.7
     weights = np.where(light, 1e-3, 1.0)
@@ -103,7 +104,7 @@ def light_rows_decide_nothing(case, rng):
 
 
 def rare_class_is_learned(case, rng):
-    """Balanced class weights: about as good for the rare class as the best fixed C."""
+    """Balanced class weights learn the rare class about as well as the best fixed C."""
     X, truth = _linear(rng, 2 * case.rows)
     scores = truth + 0.5 * rng.normal(size=len(truth))
     y = (scores > np.quantile(scores, rng.choice([0.93, 0.97]))).astype(int)
@@ -125,7 +126,7 @@ def rare_class_is_learned(case, rng):
 
 
 def outliers_are_no_drift(case, rng):
-    """A steady stream with a few outliers: the selection starts once."""
+    """A stationary stream with outliers does not restart the selection."""
     X, truth = _linear(rng, case.rows)
     outlier = rng.random(case.rows) < rng.choice([0.001, 0.01])
     y = np.where(outlier, 1000 * rng.normal(size=case.rows), truth + 0.1 * rng.normal(size=len(X)))
@@ -135,7 +136,7 @@ def outliers_are_no_drift(case, rng):
 
 
 def fit_is_no_drift(case, rng):
-    """``fit`` and then ``partial_fit`` of the same stream: the selection does not restart."""
+    """``fit`` and then ``partial_fit`` of the same stream do not restart the selection."""
     X, truth = _linear(rng, case.rows + 2500)
     y = truth + rng.normal(size=len(truth))
     if not case.estimator.endswith("Regressor"):
@@ -160,7 +161,7 @@ def _candidates(model):
 
 
 def mistakes_are_those_of_predict(case, rng):
-    """Also at the row with which the selection restarts, after the stream has changed."""
+    """Mistakes include the row at which the selection restarts after drift."""
     rows, columns = case.rows, 6
     X = rng.normal(size=(rows, columns))
     scores = X @ rng.normal(size=(columns, 3)) + 0.3 * rng.normal(size=(rows, 3))
@@ -178,7 +179,7 @@ def mistakes_are_those_of_predict(case, rng):
 
 
 def probabilities_beat_frequencies(case, rng):
-    """Where predictions are good, probabilities have a smaller log loss than frequencies."""
+    """If predictions are good, probabilities have a smaller log loss than frequencies."""
     X, truth = _linear(rng, case.rows + 400)
     y = (truth + 0.4 * rng.normal(size=len(truth)) > 0).astype(int)
     train, test = slice(case.rows), slice(case.rows, None)

@@ -10,9 +10,9 @@ import aggro
 from aggro.settings import SELECTABLE, Settings, check_settings
 from aggro.variants import ROWS, losses_of
 
-# The references and the comparison of weights are those of linear features.
+# References and comparisons of weights use linear features.
 UNDRAWN = ("case", "loss", "features")
-# The values of every parameter: those of the axes, and of what only some learners have.
+# The values of every parameter: of the axes, and of parameters of some learners.
 VALUES = {
     **{name: values for name, values in ADAPTIVE_AXES.items() if name not in UNDRAWN},
     "reservoir_size": (1, 3, 16),
@@ -68,7 +68,7 @@ class Setting:
 
     @property
     def is_narrow(self):
-        """Whether the rows of one batch may have more features than the stream may keep."""
+        """Return whether a batch may have more features than the stream may store."""
         return bool(self.params.get("max_features")) and self.batch_size > 1
 
     @property
@@ -123,7 +123,7 @@ def _draw(rng):
         if "batch_size" in known and rng.random() < 0.2:
             params["batch_size"] = 4
     if not linear:
-        params.setdefault("gamma", 0.5)  # "scale" is that of the first call
+        params.setdefault("gamma", 0.5)  # "scale" depends on the first call
     if "random_state" in signature(getattr(aggro, name)).parameters:
         params["random_state"] = int(rng.integers(100))
     return Setting(name, params, task, outputs)
@@ -143,7 +143,7 @@ def _draw_auto(rng):
 
 
 def _parameters(name, estimator):
-    """The parameters of a learner that have values to choose from."""
+    """Return the parameters of a learner with several values."""
     own = signature(getattr(aggro, estimator)).parameters
     if name == estimator:
         return [each for each in own if each in VALUES]

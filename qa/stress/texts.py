@@ -88,7 +88,7 @@ class TextData:
 
 
 class TextAdapter(EstimatorAdapter):
-    """Texts come in calls of ``partial_fit`` or ``fit``."""
+    """Learns texts in calls of ``partial_fit`` or ``fit``."""
 
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
@@ -114,7 +114,7 @@ def scores_are_finite(case, adapter, control):
 
 
 def threads_change_nothing(case, adapter, control):
-    """Two threads read and learn the texts as one does."""
+    """Two threads give the same model as one."""
     other = TextAdapter(
         replace(case.setting, params={**case.setting.params, "n_jobs": 2}), case.data
     )
@@ -122,7 +122,7 @@ def threads_change_nothing(case, adapter, control):
 
 
 def stream_may_be_cut(case, adapter, control):
-    """Texts that come one by one give the model of one call."""
+    """Learning texts one by one equals one call."""
     model = run_plan(adapter, case.plan[: len(case.fits)], params=case.given)
     for i in range(case.fitted, min(len(case.data.X), case.fitted + 60)):
         adapter.learn(model, i, i + 1)
@@ -132,7 +132,7 @@ def stream_may_be_cut(case, adapter, control):
 
 
 def mistakes_are_those_of_predict(case, adapter, control):
-    """The mistakes that are counted are those of ``predict``; idf counts the text itself, too."""
+    """Counted mistakes are those of ``predict``; document frequencies include the text itself."""
     if case.data.classes is None or case.setting.params.get("idf", "auto") is not False:
         return
     model = run_plan(adapter, case.plan[: len(case.fits)], params=case.given)

@@ -26,7 +26,7 @@ from qa.stress.one_pass import OnePass
 from qa.stress.passes import Passes
 from qa.stress.requirements import but_for_rounding, close, is_rounding
 from qa.stress.restores import Restore
-from qa.stress.rounding import asks_the_impossible, hangs_on_rounding, jumped, jumps, magnifies
+from qa.stress.rounding import depends_on_rounding, jumped, jumps, magnifies, may_be_infeasible
 from qa.stress.runs import NOTHING, Difference, Run, Step, by_deepcopy
 from qa.stress.selections import Selection
 from qa.stress.settings import Setting
@@ -373,12 +373,12 @@ def test_only_equal_rows_of_a_hard_batch_may_be_contradictory():
     twice = np.concatenate([simple.data.X[:-1], simple.data.X[:1]])
     data = replace(simple.data, X=twice, dtype=np.dtype(np.float32))
     hard = replace(simple, setting=replace(simple.setting, params=params), data=data)
-    assert asks_the_impossible(hard)
+    assert may_be_infeasible(hard)
     for changes in ({"loss": "hinge"}, {"batch_size": 1}):
         setting = replace(simple.setting, params=params | changes)
-        assert not asks_the_impossible(replace(hard, setting=setting))
+        assert not may_be_infeasible(replace(hard, setting=setting))
     for changes in ({"X": simple.data.X}, {"dtype": np.dtype(np.float64)}):
-        assert not asks_the_impossible(replace(hard, data=replace(data, **changes)))
+        assert not may_be_infeasible(replace(hard, data=replace(data, **changes)))
 
 
 def test_copy_may_reject_huge_rows_and_old_names():
@@ -406,11 +406,11 @@ def test_model_selection_may_depend_on_ties_of_repeated_rows():
     selection = replace(simple_case(), setting=auto)
     rows = selection.data.X
     twice = replace(selection.data, X=np.concatenate([rows[:-1], rows[:1]]))
-    assert not hangs_on_rounding(selection)
-    assert hangs_on_rounding(replace(selection, data=twice))
+    assert not depends_on_rounding(selection)
+    assert depends_on_rounding(replace(selection, data=twice))
     numbers = replace(selection, data=replace(twice, classes=None))
-    assert hangs_on_rounding(replace(numbers, setting=replace(auto, task="multilabel")))
-    assert not hangs_on_rounding(replace(numbers, setting=replace(auto, task="regression")))
+    assert depends_on_rounding(replace(numbers, setting=replace(auto, task="multilabel")))
+    assert not depends_on_rounding(replace(numbers, setting=replace(auto, task="regression")))
 
 
 def test_only_terms_that_cancel_up_to_rounding_are_ties():
