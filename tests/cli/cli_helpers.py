@@ -38,7 +38,7 @@ def normalise(text):
 
 
 def write_svmlight(path, n=600, seed=0, classes=3, labels=None):
-    """Sparse rows whose class is told by one feature out of three."""
+    """Sparse rows whose class depends on one feature out of three."""
     rng = np.random.default_rng(seed)
     with path.open("w") as stream:
         for _ in range(n):

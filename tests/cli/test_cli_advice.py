@@ -52,7 +52,7 @@ def test_features_of_different_scales_are_learned(inside, capsys):
     X = rng.random((800, 3)) * [1.0, 1000.0, 30.0]
     y = X @ [50.0, 0.2, 3.0] + 40 + rng.normal(size=800)
     rows = [",".join(f"{v:.5f}" for v in [*x, t]) for x, t in zip(X, y, strict=True)]
-    Path("houses.csv").write_text("age,size,rooms,price\n" + "\n".join(rows) + "\n")
+    Path("houses.csv").write_text("age,size,floors,price\n" + "\n".join(rows) + "\n")
     run("train houses.csv --label price --epsilon 0.01 -o m.aggro --test houses.csv --json r.json")
     assert json.loads(Path("r.json").read_text())["test"]["r2"] > 0.9
     assert "constant" in notes(capsys, "train houses.csv --label price --fast -o m.aggro")

@@ -72,7 +72,7 @@ def test_features_that_the_model_does_not_know_are_ignored(model, capsys):
     assert capsys.readouterr().out == "0\n"
 
 
-def test_evaluate(model, capsys):
+def test_evaluate_prints_accuracy_f1_and_confusion(model, capsys):
     assert run("evaluate m.aggro data.svm --json e.json") == 0
     assert capsys.readouterr().out.startswith("accuracy  100.00% of 600 examples\n")
     report = json.loads(Path("e.json").read_text())
@@ -87,7 +87,7 @@ def test_many_classes_get_no_matrix(inside, capsys):
     assert "lowest F1" in capsys.readouterr().out
 
 
-def test_info(model, capsys):
+def test_info_describes_the_model(model, capsys):
     assert run("info m.aggro --top 2") == 0
     out = capsys.readouterr().out
     assert re.search(r"algorithm +SPA-I\n", out)
@@ -107,7 +107,7 @@ def test_models_of_python_work_here_too(inside, capsys):
     assert "several targets" in capsys.readouterr().err
 
 
-def test_algorithms(capsys):
+def test_algorithms_lists_the_catalogue(capsys):
     assert main(["algorithms"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(catalogue())
     assert main(["algorithms", "--json"]) == 0
@@ -123,7 +123,7 @@ PA-I                   4.50%         255
 """
 
 
-def test_compare(inside, capsys):
+def test_compare_ranks_variants_and_draws_curves(inside, capsys):
     assert run("compare data.svm --algorithms PA-I,SPA-I --C 0.1 --plot race.png") == 0
     assert normalise(capsys.readouterr().out) == COMPARED
     assert Path("race.png").read_bytes().startswith(b"\x89PNG")
@@ -132,7 +132,7 @@ def test_compare(inside, capsys):
     assert {row["algorithm"] for row in json.loads(Path("r.json").read_text())} == {"PA-I", "AROW"}
 
 
-def test_compare_numbers(inside, capsys):
+def test_compare_ranks_regressors(inside, capsys):
     write_numbers(inside / "numbers.svm")
     line = "compare numbers.svm --algorithms PAR-I,AROWR --test numbers.svm"
     assert run(line) == 0
@@ -217,7 +217,7 @@ def test_errors_are_one_clear_line(line, inside, capsys):
     assert not Path("m").exists()
 
 
-def test_usage_errors(capsys):
+def test_wrong_usage_exits_with_2(capsys):
     assert main([]) == 2
     assert main(["trian"]) == 2
     assert main(["train"]) == 2
@@ -252,7 +252,7 @@ READERS = (
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_every_command_tells_which_lines_it_skipped(inside, capsys, command):
+def test_every_command_reports_skipped_lines(inside, capsys, command):
     Path("bad.svm").write_text("0 1:x\n" + Path("data.svm").read_text() + "oops\n")
     assert run("train data.svm -o m.aggro --quiet") == 0
     assert run(f"{command} --skip-bad") == 0

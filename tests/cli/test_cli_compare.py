@@ -119,8 +119,8 @@ def test_train_compare_sweep_and_estimator_report_the_same_error(data, average, 
     rows = compare(f"{data} --algorithms {name} --C 0.01,0.1,1 {options}")
     assert rows[f"{name} C=0.1"]["so_far"] == pytest.approx(alone, rel=1e-9)
     axes = {"average": average, "metric": metric}
-    for prices in (0.1, [0.01, 0.1, 1.0]):
-        result = sweep(data, algorithm=name, C=prices, **axes)
+    for values in (0.1, [0.01, 0.1, 1.0]):
+        result = sweep(data, algorithm=name, C=values, **axes)
         (row,) = (row for row in result.rows if row.params["C"] == 0.1)
         assert row.error == pytest.approx(alone, rel=1e-9)
     assert predicted_first(data, name, axes) == pytest.approx(alone, rel=1e-9)

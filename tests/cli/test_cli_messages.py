@@ -153,7 +153,7 @@ def test_messages_name_the_options_of_the_command_line(line, capsys):
 
 
 @pytest.mark.parametrize("clash", INCOMPATIBLE, ids=lambda clash: " and ".join(clash.axes))
-def test_what_cannot_be_combined_is_said_in_options(clash):
+def test_incompatible_parameters_are_named_as_options(clash):
     assert not PYTHON.search(translated(clash.why)), translated(clash.why)
     assert "--" in translated(clash.why)
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_combined_is_said_in_options(clash):
         ("ABC=1, text of subtext=3", "ABC=1, text of subtext=3"),
     ],
 )
-def test_translation(python, plain):
+def test_messages_translate_parameters_to_options(python, plain):
     assert translated(python) == plain
 
 

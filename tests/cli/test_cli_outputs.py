@@ -118,7 +118,7 @@ def test_a_resumed_model_may_replace_itself(model):
     assert main(["train", "data.svm", "--resume", "m.aggro", "-o", "m.aggro", "--quiet"]) == 0
 
 
-def test_test_data_that_are_not_there_are_told_before_learning(inside, capsys, monkeypatch):
+def test_missing_test_data_are_an_error_before_learning(inside, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "learn", None)
     for line in (
         "train data.svm -o m --test no.svm",
@@ -128,7 +128,7 @@ def test_test_data_that_are_not_there_are_told_before_learning(inside, capsys, m
         assert "no.svm: no such file" in capsys.readouterr().err
 
 
-def test_pictures_that_cannot_be_drawn_are_told_before_learning(inside, capsys, monkeypatch):
+def test_unwritable_pictures_are_an_error_before_learning(inside, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "learn", None)
     assert main(["train", "data.svm", "-o", "m", "--plot", "curve.doc"]) == 1
     err = capsys.readouterr().err
@@ -189,7 +189,7 @@ def test_a_good_cache_is_read_wherever_it_stands(inside, monkeypatch):
     assert main(["train", "data.svm", "-o", "m", "--quiet", "--cache", "folder/c.aggrocache"]) == 0
 
 
-def test_standard_output(model, inside, capsys):
+def test_hyphen_is_standard_output(model, inside, capsys):
     assert main(["evaluate", "m.aggro", "data.svm", "--json", "-"]) == 0
     assert '"accuracy"' in capsys.readouterr().out
     assert main(["predict", "m.aggro", "data.svm", "-o", "-"]) == 0
@@ -235,7 +235,7 @@ def test_convert_gives_the_same_bytes_each_time(inside):
 @pytest.mark.parametrize(
     "name", ["o.parquet", "o.csv", "o.csv.gz", "o.vw", "o.jsonl", "o.feather", "o.aggrocache.gz"]
 )
-def test_convert_refuses_names_of_other_formats(inside, name, capsys):
+def test_convert_rejects_names_of_other_formats(inside, name, capsys):
     write_csv(inside / "m.csv")
     assert main(["convert", "m.csv", name, "--label", "kind", "--text", "body"]) == 1
     assert f"{name}: convert writes svmlight text" in capsys.readouterr().err

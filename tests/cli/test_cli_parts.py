@@ -1,24 +1,29 @@
-"""Parts of the command line: estimated sizes, the progress bar, baselines, curves."""
+"""Parts of the command line: estimated sizes, the progress bar, baselines, curves, errors."""
 
 import gzip
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cli_helpers import run, write_numbers
+from scipy.sparse import csr_matrix
 
+import aggro.demo
 import aggro.plot.style
+from aggro.cli import main
 from aggro.cli.describe import row_of_text
 from aggro.cli.output import Console, draw_curves
 from aggro.cli.progress import Constant
-from aggro.cli.reading import guess_rows
+from aggro.cli.reading import guess_rows, with_example_number
 
+FILES = SimpleNamespace(files=["data.svm"])
 pytestmark = pytest.mark.usefixtures("inside")
 
 
 def test_the_number_of_rows_is_estimated_from_file_sizes(inside):
-    for name, count in (("short.svm", 90), ("long.svm", 40_000)):  # more than is looked at
+    for name, count in (("short.svm", 90), ("long.svm", 40_000)):  # more than the sample
         Path(name).write_text("1 3:0.5 7:2\n" * count)
     Path("packed.svm.gz").write_bytes(gzip.compress(b"1 3:0.5 7:2\n" * 90))
     assert guess_rows(["short.svm"], None) == 90
@@ -70,3 +75,26 @@ def test_merge_does_not_replace_its_inputs(inside, capsys):
     run("merge a.aggro b.aggro -o a.aggro", 1)
     assert "a.aggro is an input, and --output would replace it" in capsys.readouterr().err
     assert Path("a.aggro").read_bytes() == kept
+
+
+def test_the_example_that_needs_too_much_memory_is_named():
+    X = csr_matrix(np.array([[1.0, 0, 0], [0, 2, 3], [0, 1, 0]]))
+    needs = "a model of 3 features needs 9 GiB"
+    with (
+        pytest.raises(MemoryError, match=r"^data.svm, example 12: feature 2: a model"),
+        with_example_number(FILES, 10, X),
+    ):
+        raise MemoryError(needs)
+    for rows, words in (
+        (X.toarray(), needs),
+        (X, "allocation failed"),
+    ):  # no single example is the cause
+        with pytest.raises(MemoryError, match=f"^{words}$"), with_example_number(FILES, 10, rows):
+            raise MemoryError(words)
+
+
+def test_demo_runs_the_demonstration(monkeypatch):
+    seen = []
+    monkeypatch.setattr(aggro.demo, "main", lambda: seen.append("shown"))
+    assert main(["demo"]) == 0
+    assert seen == ["shown"]

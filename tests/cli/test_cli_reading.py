@@ -38,7 +38,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("kind", ["svm", "vw", "csv", "jsonl"])
-def test_numpy_is_enough(inside, kind):
+def test_commands_need_only_numpy(inside, kind):
     write = {"svm": write_svmlight, "vw": write_vw, "csv": write_csv, "jsonl": write_jsonl}[kind]
     write(inside / f"data.{kind}")
     label = "--label kind --text body" if kind in ("csv", "jsonl") else ""
@@ -114,7 +114,7 @@ def test_digits_in_later_data_stay_names(inside):
     assert Path("p.txt").read_text() == "y\nx\n"
 
 
-def test_data_of_other_columns_are_refused(inside, capsys):
+def test_data_of_other_columns_are_rejected(inside, capsys):
     write_svmlight(inside / "data.svm", classes=2)
     write_vw(inside / "data.vw")
     write_csv(inside / "data.csv")
@@ -220,7 +220,7 @@ def test_the_options_that_errors_name_do_what_they_say(capsys):
     assert load_model("m")[0].features == 3
 
 
-def test_initial_predictions_are_told():
+def test_ignored_initial_predictions_are_reported():
     Path("a.vw").write_text("1 1 0.5 |a b\n-1 |a c\n" * 10)
     done = aggro("train", "a.vw", "-o", "m")
     assert done.returncode == 0
@@ -246,8 +246,8 @@ def test_an_index_beyond_what_a_model_holds_is_located_and_can_be_skipped(index,
         rf"a\.svm, line 41, column 7: '{index}:1' .* --skip-bad", capsys.readouterr().err
     )
     assert run("train a.svm -o m --fast --skip-bad") == 0
-    told = capsys.readouterr().err
-    assert "skipped 1 bad lines, the first: a.svm, line 41" in told and "--skip-bad" not in told
+    shown = capsys.readouterr().err
+    assert "skipped 1 bad lines, the first: a.svm, line 41" in shown and "--skip-bad" not in shown
 
 
 # -- resuming --------------------------------------------------------------------------------

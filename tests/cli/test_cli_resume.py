@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("inside")
 
 
 class InterruptAfter:
-    """Stands for Ctrl-C after so many batches: ``requested`` is read after each of them."""
+    """Simulate Ctrl-C after n batches: ``requested`` is read after each of them."""
 
     batches = 0
 

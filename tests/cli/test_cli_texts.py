@@ -27,15 +27,15 @@ def test_the_model_equals_the_text_estimator(capsys):
     model = aggro.load("m.aggro")
     assert isinstance(model, aggro.TextClassifier)
     assert json.loads(Path("report.json").read_text())["test"]["accuracy"] > 0.9
-    twin = aggro.TextClassifier()
+    expected = aggro.TextClassifier()
     rows = [line.split(",")[:2] for line in Path("data.csv").read_text().splitlines()[1:]]
     names = Path("data.csv").read_text().splitlines()[0].split(",")
     kind, body = names.index("kind"), names.index("body")
     texts = [row[body].strip('"') for row in rows]
-    twin.partial_fit(texts, [row[kind] for row in rows])
+    expected.partial_fit(texts, [row[kind] for row in rows])
     np.testing.assert_allclose(
         model.decision_function(texts),
-        twin.keep_best().decision_function(texts),
+        expected.keep_best().decision_function(texts),
         rtol=1e-4,
         atol=1e-5,
     )
@@ -65,7 +65,7 @@ def test_options_are_those_of_the_estimator(inside, options, expected):
 
 
 @pytest.mark.parametrize("options", ["--text-defaults counts", "--algorithm SPA-I"])
-def test_counts_of_words_are_what_they_were(options):
+def test_text_defaults_counts_trains_on_word_counts(options):
     run(f"{TRAIN} {options}")
     assert isinstance(aggro.load("m.aggro"), aggro.PassiveAggressiveClassifier)
 

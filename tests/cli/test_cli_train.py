@@ -73,7 +73,7 @@ def test_svmlight_to_model_picture_report_and_predictions(inside, capsys):
     assert np.mean([g == t for g, t in zip(guesses, truth, strict=True)]) > 0.95
 
 
-def test_csv_with_a_text_column(inside, capsys):
+def test_train_reads_csv_with_a_text_column(inside, capsys):
     write_csv(inside / "train.csv")
     write_csv(inside / "test.csv", seed=1)
     write_csv(inside / "new.csv", seed=2, label=False)
@@ -96,7 +96,7 @@ def test_columns_may_change_their_order(inside, capsys):
     assert Path("a").read_text() == Path("b").read_text()
 
 
-def test_parquet_folder(inside, capsys):
+def test_train_reads_a_folder_of_parquet_files(inside, capsys):
     write_parquet_folder(inside / "days")
     run("train days --label kind -o m.aggro --passes 3 --fast")
     assert "1,800 examples, 3 features, 2 classes" in capsys.readouterr().out
@@ -106,7 +106,7 @@ def test_parquet_folder(inside, capsys):
     assert json.loads(Path("e.json").read_text())["accuracy"] > 0.97
 
 
-def test_vowpal_wabbit_file(inside, capsys):
+def test_train_reads_vowpal_wabbit_files(inside, capsys):
     write_vw(inside / "data.vw")
     run("train data.vw -o m.aggro --hash-bits 12 --test data.vw")
     out = capsys.readouterr().out
@@ -114,7 +114,7 @@ def test_vowpal_wabbit_file(inside, capsys):
     assert "accuracy  100.00%" in out
 
 
-def test_json_lines(inside, capsys):
+def test_train_reads_json_lines(inside, capsys):
     write_jsonl(inside / "data.jsonl")
     write_jsonl(inside / "new.jsonl", label=False)
     run("train data.jsonl --label kind --text body -o m.aggro --test data.jsonl")
@@ -124,7 +124,7 @@ def test_json_lines(inside, capsys):
     assert Path("a").read_text() == Path("b").read_text()
 
 
-def test_regression(inside, capsys):
+def test_train_evaluate_and_predict_a_regression(inside, capsys):
     write_numbers(inside / "data.svm")
     run("train data.svm -o m.aggro --C 0.1 --epsilon 0.01 --passes 5 --test data.svm")
     out = capsys.readouterr().out
@@ -199,7 +199,7 @@ def test_features_and_classes_may_come_later(inside, capsys):
     assert "accuracy  100.00%" in out
 
 
-def test_labels_of_another_kind_are_refused_on_resuming(inside):
+def test_labels_of_another_type_are_rejected_on_resuming(inside):
     """Numbers and text do not become one kind unseen: the model stays as it was."""
     Path("numbers.svm").write_text("1 1:1\n2 2:1\n" * 20)
     Path("text.svm").write_text("spam 1:1\nham 2:1\n" * 20)
@@ -214,7 +214,7 @@ def test_labels_of_another_kind_are_refused_on_resuming(inside):
         assert Path(f"{first}.aggro").read_bytes() == before
 
 
-def test_prices_may_change_on_resuming_but_not_the_model(inside, capsys):
+def test_c_may_change_on_resuming_but_not_the_metric(inside, capsys):
     write_svmlight(inside / "data.svm")
     run("train data.svm -o m.aggro --quiet")
     run("train data.svm --resume m.aggro -o m.aggro --C 0.01 --quiet")
@@ -241,7 +241,7 @@ DATA = os.environ.get("AGGRO_DATA")
     ("folder", "options", "least"),
     [("a9a", "--C 0.01", 0.8), ("usps", "--C 0.01", 0.88), ("news20", "--C 0.1", 0.78)],
 )
-def test_real_data(folder, options, least, capsys):
+def test_accuracy_on_real_data_is_high_enough(folder, options, least, capsys):
     files = sorted(path for path in Path(DATA, folder).iterdir() if path.suffix == ".bz2")
     test = [path for path in files if ".t." in path.name or "test" in path.name]
     train = [path for path in files if path not in test]

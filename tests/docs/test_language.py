@@ -16,7 +16,14 @@ FOLDERS = {  # folder: endings of file names
     "examples": (".py",),
     "qa": (".py", ".md", ".toml"),
     "studies/papers": (".py", ".md"),
-    "src/aggro/plot": (".py",),
+    **dict.fromkeys(
+        (
+            f"{root}/{package}"
+            for root in ("src/aggro", "tests")
+            for package in ("serve", "cli", "io", "sweeping", "datasets", "plot")
+        ),
+        (".py",),
+    ),
 }
 LATER = {"docs/scale-out.md"}  # to be rewritten
 WORDS = {  # what not to write: what to write
@@ -51,6 +58,8 @@ ALLOWED = (  # terms of the papers, of hardware and of programming
     r"race conditions?",
     r"20 ?news ?groups",
     r"import report, runner",  # a module
+    r"looks? like",
+    r"""(?<=["',=])prices?\b|(?<=--label )price""",  # a column of tables in examples
 )
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`|<!--.*?-->|\]\([^)\n]*\)|<[^>\s]+>", re.M | re.S)
 # part of a longer name, such as webkb-course, race.py or candidates_, is not a word

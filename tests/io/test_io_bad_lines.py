@@ -119,7 +119,7 @@ def test_endless_line_does_not_fill_the_memory(tmp_path, format):
     assert [bad.line for bad in reader.bad_lines] == [2, 4]
 
 
-def test_bad_lines_survive_pickling():
+def test_bad_lines_can_be_pickled():
     error = pickle.loads(pickle.dumps(aggro.io.BadLine("a", 3, "oops", column=4)))
     assert (str(error), error.column) == ("a, line 3, column 4: oops", 4)
 

@@ -183,7 +183,7 @@ def test_repeated_features_are_summed_and_zeros_omitted():
     assert features("1 | 3:1 4:0 3:2") == {3: 3.0}
 
 
-def test_hash_names():
+def test_hash_names_equals_murmurhash():
     assert aggro.io.hash_names(["a", "12", "é"], bits=10).tolist() == [
         1009084850 % 1024, 12, _core.hash_name("é") % 1024,
     ]  # fmt: skip

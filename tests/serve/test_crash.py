@@ -38,7 +38,7 @@ def test_a_kill_at_any_line_of_a_snapshot_loses_nothing(tmp_path):
 
 @compiler
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_suite_detects(fault, tmp_path):
+def test_crash_tests_detect(fault, tmp_path):
     run = run_power if fault in NEED_POWER_CUT else run_kills
     with pytest.raises(Lost):
         if fault in NEED_STEPS:

@@ -167,7 +167,7 @@ def read_texts(
 ) -> tuple[Any, NDArray[Any]]:
     r"""Return lines of label, tab, text as hashed bags of words and an array of labels.
 
-    >>> X, y = read_texts(b"ham\tthe cat, the hat\nspam\tWin a cat\n")
+    >>> X, y = read_texts(b"ham\tthe cat, the hat\nspam\tA cat wins\n")
     >>> X.shape, y.tolist(), X.nnz
     ((2, 262144), ['ham', 'spam'], 6)
     """
@@ -178,8 +178,8 @@ def read_texts(
 def split_texts(contents: bytes, *, escaped: bool = False) -> tuple[list[str], NDArray[Any]]:
     r"""Return the texts and the labels of lines of label, tab, text.
 
-    >>> split_texts(b"ham\tthe cat\nspam\tWin a cat\n")[0]
-    ['the cat', 'Win a cat']
+    >>> split_texts(b"ham\tthe cat\nspam\tA cat wins\n")[0]
+    ['the cat', 'A cat wins']
     """
     labels, texts = [], []
     for line in contents.decode("utf-8").removesuffix("\n").split("\n"):
