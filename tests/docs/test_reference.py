@@ -88,7 +88,7 @@ def test_inherited_descriptions_are_inserted():
     import aggro
 
     described = expand.parameters(aggro.AROWClassifier)
-    assert "continues from the present model" in "\n".join(described["warm_start"])
+    assert "continues the current model" in "\n".join(described["warm_start"])
     own = inspect.signature(aggro.AROWClassifier).parameters["multiclass"].default
     assert described["multiclass"][0].endswith(f'default="{own}"')
 

@@ -109,19 +109,3 @@ def test_light_packages_import_neither_scikit_learn_nor_scipy():
     ]
     assert len(files) > 50
     assert not [str(path) for path in files if heavy.search(path.read_text())]
-
-
-LONGEST = 500
-
-
-def long_files():
-    """Return the number of lines of each hand-written file; stubs are generated."""
-    for folder, pattern in [("core", "*.?pp"), ("src", "*.py"), ("src", "*.js")]:
-        for path in sorted((ROOT / folder).rglob(pattern)):
-            yield path.relative_to(ROOT), len(path.read_text().splitlines())
-
-
-def test_no_file_exceeds_the_line_limit():
-    found = dict(long_files())
-    assert len(found) > 100
-    assert {path: lines for path, lines in found.items() if lines > LONGEST} == {}

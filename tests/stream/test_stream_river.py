@@ -49,7 +49,7 @@ def test_rivers_checks(model, check):
     check(model.clone())
 
 
-MESSAGES = [("free money now", "spam"), ("lunch at noon", "ham"), ("money money", "spam")] * 8
+MESSAGES = [("free money now", "spam"), ("lunch at noon", "ham"), ("money money", "spam")] * 20
 LENGTHS = [(text, float(len(text))) for text, _ in MESSAGES]
 COLUMNS = {"subject": "text", "hour": "number"}
 MAILS = [({"subject": text, "hour": 1.0}, label) for text, label in MESSAGES]

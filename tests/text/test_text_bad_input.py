@@ -116,7 +116,7 @@ def test_counts_of_unknown_words_are_rejected(learned):
     known = encoder.state()
     more = np.append(known["text0_with_0"], 1.0)
     assert len(more) == len(known["text0_columns_0"]) + 1
-    with pytest.raises(ValueError, match="documents of the vectoriser"):
+    with pytest.raises(ValueError, match="document counts of the vectoriser"):
         encoder.load_state({**known, "text0_with_0": more})
     for name, array in encoder.state().items():
         np.testing.assert_array_equal(array, known[name])
