@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.cli.model import Model
-from aggro.cli.progress import Constant, Line, Progress, Shuffled, joined
+from aggro.cli.progress import Constant, Line, Progress, Shuffled
 from aggro.io import Batch, read
 from aggro.io.batch import SparseRows
 
@@ -148,12 +148,12 @@ def batches(sparse):
 @pytest.mark.parametrize("block", [1, 1 << 30])
 def test_shuffling_keeps_all_rows_with_their_labels(sparse, block):
     mixed = Shuffled(list(batches(sparse)), seed=1, block=block)
-    X, y, weights = joined(list(mixed))
+    X, y, weights = Batch.joined(list(mixed))
     first = X.toarray()[:, 0] if sparse else X[:, 0]
     assert first.tolist() == y.tolist() == weights.tolist()
     assert sorted(y) == list(range(40)) and y.tolist() != sorted(y)
     assert mixed.blocks == (5 if block == 1 else 1)
-    assert joined(list(mixed)).y.tolist() == y.tolist()  # in the next pass
+    assert Batch.joined(list(mixed)).y.tolist() == y.tolist()  # in the next pass
 
 
 def test_shuffle_works_for_every_format(inside):

@@ -11,7 +11,6 @@ import numpy as np
 from aggro.cli.model import Model
 from aggro.cli.output import label_text
 from aggro.io import Batch
-from aggro.io.batch import RawRows, SparseRows, joined_rows, stacked
 from aggro.learner import Array
 
 FIRST = 16  # examples of the first line; each later line has twice as many
@@ -212,7 +211,7 @@ class Shuffled:
         size, self.blocks = 0, 0
         for batch in self.batches:
             waiting.append(batch)
-            size += _bytes(batch)
+            size += batch.X.nbytes
             if size >= self.block:
                 yield from self._shuffled(waiting, random)
                 waiting, size = [], 0
@@ -221,28 +220,7 @@ class Shuffled:
 
     def _shuffled(self, batches: Sequence[Batch], random: np.random.Generator) -> Iterator[Batch]:
         self.blocks += 1
-        X, y, weights = joined(batches)
-        order = random.permutation(X.shape[0])
+        whole = Batch.joined(batches)
+        order = random.permutation(whole.n_rows)
         for start in range(0, len(order), ROWS_AT_ONCE):
-            some = order[start : start + ROWS_AT_ONCE]
-            yield Batch(X[some], y[some], None if weights is None else weights[some])
-
-
-def joined(batches: Sequence[Batch]) -> Batch:
-    """Return several batches as one, with all columns of any of them."""
-    parts: list[Any] = [batch.X for batch in batches]
-    y = np.concatenate([batch.y for batch in batches])
-    weights = [batch.weights for batch in batches if batch.weights is not None]
-    together = np.concatenate(weights) if weights else None
-    if isinstance(parts[0], RawRows):
-        return Batch(joined_rows(parts), y, together)
-    if not isinstance(parts[0], SparseRows):
-        return Batch(np.concatenate(parts), y, together)
-    return Batch(stacked(parts), y, together)
-
-
-def _bytes(batch: Batch) -> int:
-    X = batch.X
-    if isinstance(X, SparseRows):
-        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-    return int(X.nbytes)
+            yield whole.rows(order[start : start + ROWS_AT_ONCE])

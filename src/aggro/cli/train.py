@@ -207,8 +207,7 @@ class Training:
             if drop == 0:
                 yield batch
             elif drop < batch.n_rows:
-                X, y, weights = batch
-                yield Batch(X[drop:], y[drop:], None if weights is None else weights[drop:])
+                yield batch.rows(slice(drop, None))
 
     def _start(self) -> Iterable[Batch]:
         """Make the model that suits the first batches, print the heading; return all batches."""

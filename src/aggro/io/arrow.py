@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from aggro.extras import optional
 from aggro.io.batch import Batch, Report
-from aggro.io.columns import Contents, Plan, check_names, contents_of, requested_kinds
+from aggro.io.columns import Plan, plan_of
 from aggro.io.encode import Encoder
 from aggro.io.options import Options, ReadingError
 from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, open_bytes
-from aggro.io.strings import Buffers, StringColumn, label_type
+from aggro.io.strings import MISSING, NUMBER, Buffers, Column
 
 DEFAULT_ROWS = 8192
 
@@ -121,23 +121,14 @@ OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] 
 
 
 def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, report: Report) -> Plan:
-    """Return the plan of the columns: of earlier files, as requested, or by type.
+    """Return the plan of the columns; at most the first of the ``tables`` is read."""
 
-    Only the first of the ``tables`` is read, to describe suspicious columns.
-    """
-    check_names(list(schema.names), path)
-    found = report.found
-    if found.columns is None and options.kinds is not None:
-        found.columns = dict(options.kinds)
-    elif found.columns is None:
-        empty = {field.name: Contents(np.empty(0), [], kind_of(field.type)) for field in schema}
-        first = next(tables, None)
-        if first is not None:
-            rows = first.slice(0, options.batch_rows or DEFAULT_ROWS)
-            known = [name for name, each in empty.items() if each.type in KNOWN]
-            empty |= {name: ArrowColumn(rows.column(name)).contents() for name in known}
-        found.columns = requested_kinds(empty, options, path, found)
-    plan = Plan.of(found.columns, options).for_table(schema.names, path)
+    def first_rows(names: list[str]) -> dict[str, Column]:
+        empty = optional("pyarrow", "Reading tables").RecordBatch.from_pylist([], schema)
+        rows = next(tables, empty).slice(0, options.batch_rows or DEFAULT_ROWS)
+        return {name: ArrowColumn(rows.column(name)) for name in names}
+
+    plan = plan_of(list(schema.names), first_rows, options, path, report.found)
     for name in plan.used:  # a column of another type may have the right name
         usable = KNOWN[:2] if name == plan.label else KNOWN
         if name in schema.names and kind_of(schema.field(name).type) not in usable:
@@ -146,8 +137,6 @@ def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, repor
                 f"column {name!r} is of type {schema.field(name).type}; "
                 "expected numbers, strings or dates",
             )
-    if plan.label is not None and found.labels is None:
-        found.labels = label_type(_label_kind(schema.field(plan.label).type), options.labels)
     return plan
 
 
@@ -167,99 +156,70 @@ def kind_of(kind: Any) -> str:
         return "number"
     if types.is_date(kind) or types.is_timestamp(kind):
         return "date"
-    return "category" if _is_string(kind) else str(kind)
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    return "category" if str(plain) in ("string", "large_string", "string_view") else str(kind)
 
 
-def _is_string(kind: Any) -> bool:
-    if optional("pyarrow", "Reading tables").types.is_dictionary(kind):
-        kind = kind.value_type
-    return str(kind) in ("string", "large_string", "string_view")
-
-
-def _label_kind(kind: Any) -> str:
-    types = optional("pyarrow", "Reading tables").types
-    if kind_of(kind) in ("category", "date"):
-        return "text"
-    if types.is_boolean(kind):
-        return "bool"
-    return "int" if types.is_integer(kind) else "float"
-
-
-class ArrowColumn:
-    """A column of a record batch."""
+class ArrowColumn(Column):
+    """A column of a record batch; its type decides what its values are."""
 
     def __init__(self, column: Any) -> None:
         self.column = column
         self.pa = optional("pyarrow", "Reading tables")
-        self.kind = kind_of(column.type)
-        self.is_text = self.kind in ("category", "date")
+        self.type = kind_of(column.type)
+        self.is_text = self.type in ("category", "date")
+        types = self.pa.types
+        if self.is_text:
+            self.label_type = "text"
+        elif types.is_boolean(column.type):
+            self.label_type = "bool"
+        else:
+            self.label_type = "int" if types.is_integer(column.type) else "float"
+
+    def __len__(self) -> int:
+        return len(self.column)
 
     @cached_property
+    def _read(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        if self.is_text:
+            return super()._read
+        if self.type not in KNOWN:  # unless it is ignored, the column will be rejected
+            return np.full(len(self), np.nan), np.full(len(self), MISSING, np.uint8)
+        numbers = self.column.cast(self.pa.float64(), safe=False)  # rounds beyond 2**53
+        values = np.array(numbers.to_numpy(zero_copy_only=False), np.float64)
+        kinds = np.where(self._is_null | np.isnan(values), MISSING, NUMBER)
+        return values, kinds.astype(np.uint8)
+
+    @cached_property
+    def _is_null(self) -> NDArray[np.bool_]:
+        null: NDArray[np.bool_] = self.column.is_null().to_numpy(zero_copy_only=False)
+        return null
+
+    @property
     def missing(self) -> NDArray[np.bool_]:
         """Which values are null, or NaN in a column of numbers."""
-        null: NDArray[np.bool_] = self.column.is_null().to_numpy(zero_copy_only=False)
-        return null if self.is_text else null | np.isnan(self.values)
-
-    @cached_property
-    def values(self) -> NDArray[np.float64]:
-        """The numbers as floats; integers beyond 2**53 are rounded."""
-        if self.is_text:
-            return self._as_strings.values
-        numbers = self.column.cast(self.pa.float64(), safe=False)
-        return np.array(numbers.to_numpy(zero_copy_only=False), np.float64)
+        return self._is_null if self.is_text else super().missing
 
     @property
     def numeric(self) -> NDArray[np.bool_]:
-        """Which values are numbers."""
-        return ~self.missing & (not self.is_text)
-
-    @property
-    def gaps(self) -> NDArray[np.bool_]:
-        """Which values say that a number is missing."""
-        return self._as_strings.gaps if self.is_text else self.missing
-
-    @property
-    def malformed(self) -> NDArray[np.bool_]:
-        """Which strings are neither a number nor a gap."""
-        if self.is_text:
-            return self._as_strings.malformed
-        return np.zeros(len(self.column), bool)
-
-    def contents(self) -> Contents:
-        """Return the contents of the column."""
-        if self.kind == "category" and contents_of(self._as_strings).kind == "date":
-            return contents_of(self._as_strings, "date")
-        if self.is_text:
-            return contents_of(self._as_strings, self.kind)
-        return Contents(self.values[~self.missing], [], self.kind)
+        """Which values are numbers: none in a column of strings."""
+        return np.zeros(len(self), bool) if self.is_text else super().numeric
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the values as labels, and which of them are invalid."""
-        if kind == "text":
-            return np.array(self._as_strings.tolist(), dtype=np.str_), self.missing
-        if self.is_text:
-            return self._as_strings.labels(kind)
+        """Return the values as labels in their own type, and which of them are invalid."""
+        if kind == "text" or self.is_text:
+            return super().labels(kind)
         wrong = ~np.isfinite(self.values)
-        if self.pa.types.is_decimal(self.column.type) or self.column.null_count:
-            return self._without_nulls(), wrong
-        return self.column.to_numpy(zero_copy_only=False), wrong
-
-    def _without_nulls(self) -> NDArray[Any]:
-        """Return the labels in their own type; to_numpy converts columns with nulls to floats."""
         if self.pa.types.is_decimal(self.column.type):
-            return self.values
-        zero = self.pa.scalar(0).cast(self.column.type)
-        filled: NDArray[Any] = self.column.fill_null(zero).to_numpy(zero_copy_only=False)
-        return filled
+            return self.values, wrong
+        column = self.column
+        if column.null_count:  # to_numpy would convert it to floats
+            column = column.fill_null(self.pa.scalar(0).cast(column.type))
+        return column.to_numpy(zero_copy_only=False), wrong
 
     @cached_property
-    def _as_strings(self) -> StringColumn:
-        return StringColumn(*self.strings())
-
-    def strings(self) -> Buffers:
-        """Return the values as strings; views of Arrow's buffers if possible."""
-        column = self.column
-        types = self.pa.types
+    def _buffers(self) -> Buffers:  # type: ignore[override]  # views of Arrow's, if possible
+        column, types = self.column, self.pa.types
         if not (types.is_string(column.type) or types.is_large_string(column.type)):
             column = column.cast(self.pa.string())
         _, offsets, data = column.buffers()

@@ -46,6 +46,11 @@ class SparseRows:
         """The type of the values."""
         return self.data.dtype
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the arrays."""
+        return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
+
     def __getitem__(self, rows: slice | NDArray[Any]) -> SparseRows:
         """Return some of the rows, given as a slice, a mask or row numbers."""
         if isinstance(rows, slice):
@@ -122,7 +127,11 @@ def from_entries(
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Return sparse rows below each other, with all columns of any of them."""
+    """Return rows of one type below each other; sparse ones get all columns of any of them."""
+    if isinstance(parts[0], RawRows):
+        return joined_rows(parts)
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
     if not isinstance(parts[0], SparseRows):
         return optional("scipy.sparse", "A sparse matrix").vstack(parts, format="csr")
     sizes = np.concatenate([np.diff(part.indptr) for part in parts])
@@ -222,6 +231,21 @@ class Batch(NamedTuple):
     def with_scipy(self) -> Batch:
         """Return the batch with a sparse X converted to SciPy."""
         return self._replace(X=self.X.to_scipy()) if isinstance(self.X, SparseRows) else self
+
+    def rows(self, which: Any) -> Batch:
+        """Return some of the rows."""
+        X, y, weights = self
+        return Batch(X[which], y[which], None if weights is None else weights[which])
+
+    @classmethod
+    def joined(cls, batches: Sequence[Batch]) -> Batch:
+        """Return several batches as one."""
+        weights = [batch.weights for batch in batches if batch.weights is not None]
+        return cls(
+            stacked([batch.X for batch in batches]),
+            np.concatenate([batch.y for batch in batches]),
+            np.concatenate(weights) if weights else None,
+        )
 
 
 @dataclasses.dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,15 @@ from aggro.io.strings import (
     BOOLEAN,
     CYCLES,
     DATE_PARTS,
+    NUMERIC,
     TEXT,
     WHOLE,
-    StringColumn,
+    Column,
     date_numbers,
     is_date,
     is_gap,
     is_number_like,
+    label_type,
 )
 
 FEW = 0.1  # the largest share of other cells in a column of numbers
@@ -50,16 +52,19 @@ class Contents:
     def kind(self) -> str:
         """The kind of the column: its type, else number or date if 90 % of its cells are such.
 
-        Cells in a notation for people count as numbers, and gaps do not count.
+        Cells in a notation for people count as numbers, and gaps do not count. A category of dates
+        is a column of dates.
         """
-        if self.type is not None:
-            return self.type
+        if self.type not in (None, "category"):
+            return str(self.type)
         if not self.texts:
-            return "number"
+            return self.type or "number"
         likes, others = self._counts
         numbers = len(self.numbers) + likes
         if others and sum(map(is_date, self.texts)) >= (1 - FEW) * (numbers + others):
             return "date"
+        if self.type is not None:
+            return self.type
         return "number" if numbers and others <= FEW * (numbers + others) else "category"
 
     @functools.cached_property
@@ -143,21 +148,23 @@ class Contents:
         return None
 
 
-def contents_of(column: StringColumn, type: str | None = None) -> Contents:
-    """Return the contents of a column; ``type`` is its kind in the file's format."""
-    return Contents(column.values[column.numeric], column.texts, type)
+def contents_of(column: Column) -> Contents:
+    """Return the contents of a column."""
+    return Contents(column.values[np.isin(column.kinds, NUMERIC)], column.texts, column.type)
 
 
-def label_kind(column: StringColumn, type: str | None = None) -> str | None:
+def label_kind(column: Column) -> str | None:
     """Return the type of such labels: text, bool, int or float; None if there are none.
 
     Whole numbers beyond 64 bits are names, since a float would make several of them one. A few
     labels of another type do not count: they are errors.
     """
+    if column.label_type is not None:
+        return column.label_type
     present = column.kinds[~column.missing]
     if len(present) == 0:
         return None
-    if contents_of(column, type).kind != "number":
+    if contents_of(column).kind != "number":
         return "text"
     present = present[present != TEXT]
     if np.all(present == BOOLEAN):
@@ -262,6 +269,32 @@ class Plan:
             texts=those(self.texts),
             hashed=those(self.hashed) + new,
         )
+
+
+def plan_of(
+    names: list[str],
+    sample: Callable[[list[str]], dict[str, Column]],
+    options: Options,
+    path: str,
+    found: Findings,
+) -> Plan:
+    """Return the plan of a table's columns: of earlier files, as requested, or by their contents.
+
+    ``sample`` returns the first cells of some columns.
+    """
+    check_names(names, path)
+    first: dict[str, Column] = {}
+    if found.columns is None and options.kinds is not None:
+        found.columns = dict(options.kinds)
+    elif found.columns is None:
+        first = sample(names)
+        contents = {name: contents_of(column) for name, column in first.items()}
+        found.columns = requested_kinds(contents, options, path, found)
+    plan = Plan.of(found.columns, options).for_table(names, path)
+    if found.labels is None and plan.label is not None:
+        first = first or sample([plan.label])
+        found.labels = label_type(label_kind(first[plan.label]), options.labels)
+    return plan
 
 
 def check_present(wanted: Iterable[str | None], present: Iterable[str], path: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from aggro.io.options import BadLine, Options
 from aggro.io.strings import (
     DATE_PARTS,
     MOST_HASH_BITS,
-    Buffers,
-    StringColumn,
+    Column,
     count_words,
     date_numbers,
     hash_names,
@@ -59,39 +58,6 @@ class NamedEntries:
         self.rows += [row] * len(values)
         self.names += values
         self.values += values.values()
-
-
-class Column(Protocol):
-    """Some values of a column, of any format."""
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """Each value as a number, or NaN."""
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which values are missing."""
-
-    @property
-    def numeric(self) -> NDArray[np.bool_]:
-        """Which values are numbers or booleans."""
-
-    @property
-    def gaps(self) -> NDArray[np.bool_]:
-        """Which values say that a number is missing."""
-
-    @property
-    def malformed(self) -> NDArray[np.bool_]:
-        """Which strings are neither a number nor a gap."""
-
-    def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the values as labels, and which of them are invalid."""
-
-    def strings(self) -> Buffers:
-        """Return the values as strings."""
-
-    def at(self, row: int) -> Any:
-        """Return one value, or None if it is missing."""
 
 
 class Encoder:
@@ -162,7 +128,7 @@ class Encoder:
         if name not in columns:
             return np.zeros((faults.n_rows, len(DATE_PARTS) - first))
         column = columns[name]
-        numbers = date_numbers(StringColumn(*column.strings()).tolist())[:, first:]
+        numbers = date_numbers(Column(*column.strings()).tolist())[:, first:]
         wrong, gaps = np.isnan(numbers[:, -1]), column.gaps
         faults.add(wrong & ~gaps, column, name, NOT_A_DATE)
         if self.options.missing == "error":
@@ -254,7 +220,7 @@ class Encoder:
         if name not in found:
             found[name] = looks_like_texts(strings)
         keys = hash_strings(strings, f"{name}=", MOST_HASH_BITS)[rows]
-        values = StringColumn(*strings)
+        values = Column(*strings)
         self.report.names.add(keys, lambda i: f"{name}={values.text(rows[i])}")
         return rows, self._hashed(keys), np.ones(len(rows))
 

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from aggro.io.strings import MOST_HASH_BITS
 
 Format = Literal["svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl"]
-FORMATS: tuple[str, ...] = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
+FORMATS: tuple[str, ...] = get_args(Format)
 UNLIMITED = 2**62
 MOST_FEATURES = 2**31 - 1  # of a linear model
 KINDS = ("number", "category", "text", "hashed", "ignored", "date", "cycle")  # see columns.py

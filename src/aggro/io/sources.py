@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Generic, NamedTuple, TypeVar, cast
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from aggro.extras import optional
 from aggro.io.options import Format, Options, ReadingError
@@ -430,66 +430,38 @@ def _fill(stream: IO[bytes], view: memoryview) -> int:
     return filled
 
 
-class _Failure(NamedTuple):
-    error: BaseException
-
-
-class _End:
-    pass
-
-
-class _Background(Generic[T]):
-    """A thread that moves items of an iterator to a short queue."""
-
-    def __init__(self, items: Iterator[T], depth: int) -> None:
-        self.queue: queue.Queue[T | _Failure | _End] = queue.Queue(depth)
-        self.stopping = threading.Event()
-        self.items = items
-        self.thread = threading.Thread(target=self._run, name="aggro-read-ahead", daemon=True)
-        self.thread.start()
-
-    def _run(self) -> None:
-        try:
-            for item in self.items:
-                if not self._put(item):
-                    return
-            self._put(_End())
-        except BaseException as error:
-            self._put(_Failure(error))
-
-    def _put(self, item: T | _Failure | _End) -> bool:
-        while not self.stopping.is_set():
-            try:
-                self.queue.put(item, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def stop(self) -> None:
-        self.stopping.set()
-        while True:  # a free place in the queue wakes a waiting thread
-            try:
-                self.queue.get_nowait()
-            except queue.Empty:
-                break
-        self.thread.join(timeout=1.0)  # a read from a pipe may never return
-
-
 def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Generator[T, None, None]:
     """Yield the same items, produced by a thread at most `depth` items ahead.
 
     >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]
     """
-    background = _Background(items, depth)
+    produced: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+    free, stopping = threading.Semaphore(depth), threading.Event()
+
+    def produce() -> None:
+        try:
+            for item in items:
+                produced.put((item, None))
+                free.acquire()
+                if stopping.is_set():
+                    return
+            produced.put((None, StopIteration()))
+        except BaseException as error:
+            produced.put((None, error))
+
+    thread = threading.Thread(target=produce, name="aggro-read-ahead", daemon=True)
+    thread.start()
     try:
         while True:
-            item = background.queue.get()
-            if isinstance(item, _End):
+            item, error = produced.get()
+            if isinstance(error, StopIteration):
                 return
-            if isinstance(item, _Failure):
-                raise item.error
-            yield item
+            if error is not None:
+                raise error
+            free.release()
+            yield cast("T", item)
     finally:
-        background.stop()
+        stopping.set()
+        free.release()
+        thread.join(timeout=1.0)  # a read from a pipe may never return

@@ -223,30 +223,36 @@ def date_numbers(texts: Iterable[str]) -> NDArray[np.float64]:
 # -- columns -------------------------------------------------------------------------------------
 
 TEXT, NUMBER, WHOLE, BOOLEAN, MISSING = range(5)  # the types of the core
+NUMERIC = (NUMBER, WHOLE, BOOLEAN)
 
 
-class StringColumn:
-    """Strings in the layout of Arrow: all bytes in one array, string i from offset i to i + 1.
+class Column:
+    """Some cells of a column: strings, and the number that each of them stands for.
 
-    >>> column = StringColumn.of(["1.5", "", "true"])
+    The strings are in the layout of Arrow: all bytes in one array, string i from offset i to i + 1.
+
+    >>> column = Column.of(["1.5", "", "true"])
     >>> column.values
     array([1.5, nan, 1. ])
     """
 
+    type: str | None = None  # the kind that the format gives the column, if it gives one
+    label_type: str | None = None  # the type that it gives labels
+
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[Any]) -> None:
-        self.data, self.offsets = data, offsets
+        self._buffers: Buffers = data, offsets
 
     @classmethod
-    def of(cls, strings: list[str]) -> StringColumn:
+    def of(cls, strings: list[str]) -> Column:
         """Return the column of some strings."""
         return cls(*buffers_of([string.encode("utf-8", "surrogatepass") for string in strings]))
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.strings()[1]) - 1
 
     @cached_property
     def _read(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        values, kinds = _core.read_values(self.data, self.offsets)
+        values, kinds = _core.read_values(*self.strings())
         return values, kinds
 
     @property
@@ -267,12 +273,12 @@ class StringColumn:
     @property
     def numeric(self) -> NDArray[np.bool_]:
         """Which strings are numbers."""
-        return np.isin(self.kinds, (NUMBER, WHOLE, BOOLEAN))
+        return np.isin(self.kinds, NUMERIC)
 
     @cached_property
     def gaps(self) -> NDArray[np.bool_]:
         """Which strings say that a number is missing: also words such as "?"."""
-        gaps = self.missing
+        gaps = np.equal(self.kinds, MISSING)
         for i in np.flatnonzero(self.kinds == TEXT).tolist():
             gaps[i] = is_gap(self.text(i))
         return gaps
@@ -319,7 +325,7 @@ class StringColumn:
 
     def strings(self) -> Buffers:
         """Return the bytes and the offsets."""
-        return self.data, self.offsets
+        return self._buffers
 
     def at(self, row: int) -> Any:
         """Return a value for a message; None if it is empty."""
@@ -327,21 +333,23 @@ class StringColumn:
 
     def text(self, row: int) -> str:
         """Return one string."""
-        start, stop = self.offsets[row : row + 2].tolist()
-        return bytes(self.data[start:stop]).decode("utf-8", "replace")
+        data, offsets = self.strings()
+        start, stop = offsets[row : row + 2].tolist()
+        return bytes(data[start:stop]).decode("utf-8", "replace")
 
     def tolist(self) -> list[str]:
         """Return all strings."""
-        data = self.data.tobytes()
-        return [data[i:j].decode("utf-8", "replace") for i, j in pairwise(self.offsets.tolist())]
+        data, offsets = self.strings()
+        whole = data.tobytes()
+        return [whole[i:j].decode("utf-8", "replace") for i, j in pairwise(offsets.tolist())]
 
 
 def looks_like_texts(strings: Buffers) -> bool:
     """Return True if strings look like texts: most are different and have several words.
 
-    >>> looks_like_texts(StringColumn.of([f"this is text {i}" for i in range(60)]).strings())
+    >>> looks_like_texts(Column.of([f"this is text {i}" for i in range(60)]).strings())
     True
-    >>> looks_like_texts(StringColumn.of(["New York City", "San Juan"] * 30).strings())
+    >>> looks_like_texts(Column.of(["New York City", "San Juan"] * 30).strings())
     False
     """
     data, offsets = strings

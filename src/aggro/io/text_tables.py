@@ -23,16 +23,15 @@ from aggro.io.batch import Batch, Findings, Report
 from aggro.io.columns import (
     OTHERS,
     Plan,
-    check_names,
     contents_of,
     label_kind,
-    requested_kinds,
+    plan_of,
     with_requested,
 )
 from aggro.io.encode import Encoder, NamedEntries
 from aggro.io.options import UNLIMITED, BadLine, Options, ReadingError
 from aggro.io.sources import Block, Sample, blocks_of, long_line, sampled
-from aggro.io.strings import MISSING, TEXT, StringColumn, is_gap, label_type
+from aggro.io.strings import MISSING, TEXT, Column, is_gap, label_type
 
 DEFAULT_ROWS = 8192
 
@@ -91,8 +90,8 @@ class _CsvTable:
         self.path, self.options, self.report = path, options, report
         self.most_rows = options.batch_rows or DEFAULT_ROWS
         self.names, self.header_lines = header_of(sample.data, options, path)
-        check_names(self.names, path)
-        plan = self._plan(sample)
+        self.sample = sample
+        plan = plan_of(self.names, self._first_cells, options, path, report.found)
         self.used = [name for name in plan.used if name in self.names]
         self.encoder = Encoder(plan, options, report, path)
         self.parser = self._new_parser(self.used, options.skip_bad)
@@ -101,28 +100,13 @@ class _CsvTable:
         self.n_reported = 0  # bad lines
         self.too_long: list[BadLine] = []
 
-    def _plan(self, sample: Sample) -> Plan:
-        """Return the plan of the columns: of earlier files, as requested, or by contents."""
-        found, options = self.report.found, self.options
-        values: dict[str, StringColumn] = {}
-        if found.columns is None and options.kinds is None:
-            values = self._read_sample(sample, self.names)
-            contents = {name: contents_of(column) for name, column in values.items()}
-            found.columns = requested_kinds(contents, options, self.path, found)
-        elif found.columns is None:
-            found.columns = dict(options.kinds or ())
-        plan = Plan.of(found.columns, options).for_table(self.names, self.path)
-        if found.labels is None and plan.label is not None:
-            values = values or self._read_sample(sample, [plan.label])
-            found.labels = label_type(label_kind(values[plan.label]), options.labels)
-        return plan
-
-    def _read_sample(self, sample: Sample, wanted: list[str]) -> dict[str, StringColumn]:
+    def _first_cells(self, wanted: list[str]) -> dict[str, Column]:
+        """Return the cells of some columns in the sample."""
         parser = self._new_parser(wanted, skip_bad=True)
-        start = _end_of_lines(sample.data, self.header_lines)
-        parser.feed(sample.data[start:], sample.is_whole, UNLIMITED)
+        start = _end_of_lines(self.sample.data, self.header_lines)
+        parser.feed(self.sample.data[start:], self.sample.is_whole, UNLIMITED)
         columns, _ = parser.take()
-        return {name: StringColumn(*each) for name, each in zip(wanted, columns, strict=True)}
+        return {name: Column(*each) for name, each in zip(wanted, columns, strict=True)}
 
     def _new_parser(self, wanted: list[str], skip_bad: bool) -> Any:
         place = {name: column for column, name in enumerate(wanted)}
@@ -182,7 +166,7 @@ class _CsvTable:
         self.too_long = []
         if self.parser.rows or count:
             arrays, lines = self.parser.take()
-            columns = {n: StringColumn(*each) for n, each in zip(self.used, arrays, strict=True)}
+            columns = {n: Column(*each) for n, each in zip(self.used, arrays, strict=True)}
             yield from self.encoder.encode(columns, lines, problems, count)
 
 
@@ -207,7 +191,7 @@ class _BadObject(ValueError):
         self.message, self.advice, self.column = message, advice, column
 
 
-class JsonColumn(StringColumn):
+class JsonColumn(Column):
     """Values of a JSON key as strings: numbers and booleans as JSON has them, None as missing.
 
     >>> column = JsonColumn.of_cells(["1", 1, None, True])
@@ -232,12 +216,11 @@ class JsonColumn(StringColumn):
                 values[i], kinds[i] = np.nan, MISSING if cell is None else TEXT
         return values, kinds
 
-    @property
-    def type(self) -> str | None:
-        """The kind of a column of nothing but strings: a category unless they are dates."""
+    @cached_property
+    def type(self) -> str | None:  # type: ignore[override]  # a column of nothing but strings
+        """The kind of a column that has only strings."""
         strings = all(isinstance(cell, str) for cell in self.cells if cell is not None)
-        is_date_column = contents_of(self).kind == "date"
-        return "category" if strings and self.texts and not is_date_column else None
+        return "category" if strings and self.texts else None
 
 
 def as_text(cell: Cell) -> str:
@@ -427,7 +410,7 @@ def _json_plan(sample: Sample, options: Options, report: Report) -> Plan:
             found.columns = _json_kinds(columns, is_table, options, found)
         if found.labels is None and options.label is not None:
             label = columns.get(options.label)
-            kind = None if label is None else label_kind(label, label.type)
+            kind = None if label is None else label_kind(label)
             found.labels = label_type(kind, options.labels)
     return Plan.of(found.columns, options)
 
@@ -458,7 +441,7 @@ def _json_kinds(
     Later keys are hashed, unless all objects of the sample have the same keys, as rows of a table.
     """
     apart, chosen = (options.label, options.weight, *options.text), options.columns
-    contents = {name: contents_of(each, each.type) for name, each in columns.items()}
+    contents = {name: contents_of(each) for name, each in columns.items()}
     kinds = {
         name: each.kind
         for name, each in contents.items()

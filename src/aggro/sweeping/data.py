@@ -34,16 +34,12 @@ class Part:
 
     def joined(self, other: Part) -> Part:
         """Return these rows followed by others."""
-        if hasattr(self.X, "indptr"):
-            X = stacked([self.X, other.X])
-        else:
-            X = np.vstack([self.X, other.X])
         targets = {
             name: None if value is None else np.concatenate([value, other.targets[name]])
             for name, value in self.targets.items()
         }
         order = np.concatenate([self.order, len(self.order) + other.order])
-        return Part(X, targets, order, self.first)
+        return Part(stacked([self.X, other.X]), targets, order, self.first)
 
     def rest(self, start: int) -> Part:
         """Return a copy of the rows from ``start`` on."""

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from aggro.io.batch import RawRows
-from aggro.io.strings import Buffers, StringColumn, date_numbers, is_gap
+from aggro.io.strings import Buffers, Column, date_numbers, is_gap
 from aggro.learner import Array
 from aggro.text.sources import Laid, Listed, Texts, texts_of
 
@@ -139,7 +139,7 @@ def _number(column: Any, name: str) -> Array:
         numbers = np.array(column, np.float64)
     else:
         values = _values(column)
-        strings = StringColumn.of([each if isinstance(each, str) else "0" for each in values])
+        strings = Column.of([each if isinstance(each, str) else "0" for each in values])
         wrong = strings.malformed | np.isinf(strings.values)
         if wrong.any():
             row = int(wrong.argmax())
