@@ -208,6 +208,18 @@ template <class T>
 template <class T>
 inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
 
+/// Return the largest multiple of a mean in the last weights of output k and in their mean.
+template <class T>
+inline double drift_of(const Model<T>& m, std::size_t k) {
+    const Mixture& mix = m.mix[k];
+    const double own = m.means.count[m.own_sum[k]], rest = m.means.total.count - own;
+    const double last = std::max(std::abs(mix.own) * own, std::abs(mix.rest) * rest);
+    const double rounds = averaged_weight(m.shape, m.counters);
+    if (!(m.shape.averages() && rounds > 0)) return last;
+    const double mean = std::max(std::abs(mix.own_sum) * own, std::abs(mix.rest_sum) * rest);
+    return std::max(last, mean / rounds);
+}
+
 /// Renormalise the mixture before it loses digits (docs/algorithms.md, "Class means and queue").
 template <class T>
 inline void fold_if_imprecise(Model<T>& m, const Group& g) {
@@ -216,10 +228,7 @@ inline void fold_if_imprecise(Model<T>& m, const Group& g) {
     const double smallest = m.shape.averages() ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
     bool worn = false;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-        const double own = m.means.count[m.own_sum[k]];
-        const double drift = std::max(std::abs(m.mix[k].own) * own,
-                                      std::abs(m.mix[k].rest) * (m.means.total.count - own));
-        if (drift > largest_drift<T>) return fold(m, g);
+        if (drift_of(m, k) > largest_drift<T>) return fold(m, g);
         worn |= m.mix[k].scale < smallest;
     }
     if (worn) rescale(m, g);

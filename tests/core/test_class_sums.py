@@ -112,6 +112,20 @@ def test_class_means_and_averages_are_accurate_in_single_precision(average, mult
     assert_close(*scores, rtol=1e-3)
 
 
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+@pytest.mark.parametrize(("class_mean", "forgetting"), [(0.01, 0.02), (0.03, 0.05), (0.1, 0.2)])
+def test_mean_weights_are_accurate_while_class_means_forget(class_mean, forgetting, multiclass):
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(600, 8)).astype(np.float32), rng.integers(0, 3, 600)
+    axes = {"average": True, "multiclass": multiclass, "trigger": "always"}
+    axes |= {"class_mean": class_mean, "forgetting": forgetting}
+    model = aggro.PassiveAggressiveClassifier(C=0.3, **axes)
+    for part in np.array_split(np.arange(600), 120):
+        model.partial_fit(X[part], y[part], classes=range(3))
+        scores = X @ model.coef_.T + model.intercept_
+        assert_close(model.decision_function(X), scores, rtol=1e-3)
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_shrinking_weight_scale_does_not_overflow_steps(classes, metric):
