@@ -200,15 +200,15 @@ void bind_feature_map(nb::module_& m) {
             "map",
             [](FeatureMapCore& self, const Rows& rows, const Layouts& layouts, bool learn,
                const std::optional<Integers>& order, const std::optional<Doubles>& weights,
-               bool single) {
-                return single ? self.rows<float>(rows, layouts, learn, order, weights)
-                              : self.rows<double>(rows, layouts, learn, order, weights);
+               bool single, bool missing) {
+                return single ? self.rows<float>(rows, layouts, learn, missing, order, weights)
+                              : self.rows<double>(rows, layouts, learn, missing, order, weights);
             },
             "rows"_a, "layouts"_a, "learn"_a = false, "order"_a = nb::none(),
-            "weights"_a = nb::none(), "single"_a = false,
+            "weights"_a = nb::none(), "single"_a = false, "missing"_a = true,
             "Return the features of rows in some layouts, each as a matrix, or as data, indices, "
             "indptr and width of a sparse one. With learn, rows of positive weight update the "
-            "statistics first.")
+            "statistics first. Without missing, NaN is an error.")
         .def(
             "grow",
             [](FeatureMapCore& self, std::size_t columns) {

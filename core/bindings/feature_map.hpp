@@ -28,12 +28,12 @@ class FeatureMapCore {
     }
 
     /// Map these rows in this order to some of the layouts; with `learn`, first update the
-    /// statistics with each row of positive weight.
+    /// statistics with each row of positive weight. Without `missing`, NaN is an error.
     template <class T>
     nb::list rows(const Rows& rows, const std::vector<std::size_t>& layouts, bool learn,
-                  const std::optional<Column<std::int64_t>>& order,
+                  bool missing, const std::optional<Column<std::int64_t>>& order,
                   const std::optional<Column<double>>& weights) {
-        const Selection selection(rows.matrix, order, weights, learn);
+        const Selection selection(rows.matrix, order, weights, learn, missing);
         std::vector<Mapped<T>> mapped;
         const auto work = [&] {
             FeatureMap next = map_;
@@ -62,11 +62,11 @@ class FeatureMapCore {
         std::size_t count;
         const std::int64_t* order = nullptr;
         const double* weights = nullptr;
-        bool learn;
+        bool learn, missing;
 
         Selection(const Matrix& x, const std::optional<Column<std::int64_t>>& rows,
-                  const std::optional<Column<double>>& each, bool learns)
-            : count(rows ? rows->size() : x.rows), learn(learns) {
+                  const std::optional<Column<double>>& each, bool learns, bool has_missing)
+            : count(rows ? rows->size() : x.rows), learn(learns), missing(has_missing) {
             if (each && each->size() != x.rows)
                 throw nb::value_error("weights need one entry for each row");
             if (each) weights = each->data();
@@ -134,7 +134,7 @@ class FeatureMapCore {
         for (std::size_t i = 0; i < selection.count; ++i) {
             if (i % piece == piece - 1 && signalled()) throw Interrupted();
             try {
-                fill(reader.row(selection.row(i)), map.columns.count(), row);
+                fill(reader.row(selection.row(i)), map.columns.count(), selection.missing, row);
                 if (selection.counts(i)) map.columns.add(row.data());
             } catch (const BadExample& bad) {
                 throw BadRow(selection.row(i), bad.what());
@@ -145,17 +145,21 @@ class FeatureMapCore {
         }
     }
 
-    /// Return all columns of a row; absent ones are zero.
+    /// Write all columns of a row; absent ones are zero, and repeated ones add up.
     template <class Row>
-    static void fill(const Row& x, std::size_t columns, std::vector<double>& row) {
+    static void fill(const Row& x, std::size_t columns, bool missing, std::vector<double>& row) {
         row.assign(columns, 0.0);
         for (std::size_t k = 0; k < x.size; ++k) {
-            if (std::isinf(x.values[k]))
-                throw BadExample("feature " + std::to_string(x.feature(k)) +
-                                 " is infinite (inf); give a finite number, or NaN if it is "
-                                 "missing");
-            row[x.feature(k)] = x.values[k];
+            if (!std::isfinite(x.values[k]) && !(missing && std::isnan(x.values[k])))
+                complain(x.feature(k), x.values[k], missing);
+            row[x.feature(k)] += x.values[k];
         }
+    }
+
+    [[noreturn]] static void complain(std::size_t feature, double value, bool missing) {
+        throw BadExample("feature " + std::to_string(feature) + " is " +
+                         (std::isnan(value) ? "NaN" : "infinite (inf)") +
+                         (missing ? "; give a finite number, or NaN if it is missing" : ""));
     }
 
     Guard guard_;

@@ -219,6 +219,15 @@ def test_inconsistent_state_changes_nothing(name, value):
     assert_array_equal(core.state()["mean"], before["mean"])
 
 
+def test_repeated_entries_of_sparse_rows_add_up():
+    X = table(missing=0.0)
+    columns, width = np.tile(np.arange(X.shape[1]), (len(X), 2)), X.shape[1]
+    starts = np.arange(0, 2 * X.size + 1, 2 * width)
+    twice = sp.csr_matrix((np.hstack([2 * X, -X]).ravel(), columns.ravel(), starts), X.shape)
+    dense, sparse = (FeatureMap(random_state=0).fit(rows).transform(X) for rows in (X, twice))
+    assert_allclose(sparse.toarray(), dense.toarray(), atol=1e-6)
+
+
 # -- failed calls ------------------------------------------------------------------------------
 
 

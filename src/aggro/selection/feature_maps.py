@@ -68,8 +68,9 @@ class FeatureMaps:
         """Return the rows at these positions as each needed representation sees them."""
         kinds = [self.kinds[number] for number in needed]
         layouts = [self.mapped.index(kind) for kind in kinds if kind in SIZES]
+        single = self.dtype == np.float32
         mapped = iter(
-            self.core.map(rows, layouts, learn=learn, order=order, single=self.dtype == np.float32)
+            self.core.map(rows, layouts, learn=learn, order=order, single=single, missing=False)
         )
         return [
             _core.Rows(*next(mapped)) if kind in SIZES else _taken(rows, order) for kind in kinds
