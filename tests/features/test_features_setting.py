@@ -214,6 +214,40 @@ def test_a_failed_call_changes_nothing():
     assert_array_equal(scores(model), scores(learned(rows=1500)))
 
 
+@pytest.mark.parametrize("features", EVERY)
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix])
+def test_missing_values_are_rejected(features, convert):
+    X, y = problem()
+    model = learned(features)
+    before, X[1203, 1] = scores(model), np.nan
+    for call in (model.predict, lambda rows: model.partial_fit(rows, y[1200:])):
+        with pytest.raises(ValueError, match=r"NaN"):
+            call(convert(X[1200:]))
+    assert_array_equal(scores(model), before)
+
+
+def test_predictions_while_another_candidate_becomes_the_best():
+    """An evaluation step in another thread may come between encoding a row and scoring it."""
+    model, X = learned(), problem(50, seed=1)[0]
+    selection = model._learner
+    encode, expected = selection.representations.encode, scores(model)[:50]
+    leading = selection.learners[selection.leading].representation
+    others = [i for i, each in enumerate(selection.learners) if each.representation != leading]
+    for other in others:
+        before = selection.leading
+
+        def encode_and_evaluate(*args, other=other, **options):
+            found = encode(*args, **options)
+            selection.leading = other
+            return found
+
+        selection.representations.encode = encode_and_evaluate
+        assert_array_equal(model.decision_function(X), expected)
+        selection.leading = before
+        selection.representations.encode = encode
+    assert others
+
+
 def test_new_classes_may_appear():
     X, y = problem()
     model = AutoClassifier(features="both", random_state=0)

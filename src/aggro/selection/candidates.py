@@ -331,9 +331,12 @@ class Candidates:
 
     def reference_scores(self, typical: _core.Rows) -> Array:
         """Return the scores of a reference row of the input, as they are recorded."""
-        which = self.representation
-        row = self.representations.reference(which, typical, self.width(which))
-        scores: Array = self.score_encoded(typical if row is None else row)[0]
+        if not self.learners:
+            return np.zeros(self.outputs, self.dtype)
+        predictor = self._predictor()
+        which, width = predictor.learner.representation, predictor.learner.features
+        row = self.representations.reference(which, typical, width)
+        scores: Array = predictor.scores(typical if row is None else row, 1)[0]
         return scores
 
     # -- predicting --------------------------------------------------------------------------------
@@ -351,24 +354,36 @@ class Candidates:
 
     def scores(self, rows: Any, threads: int = 1) -> Array:
         """Return the scores of the best candidate, or of the ensemble, for rows of the input."""
-        return self._in_pieces(rows, threads, lambda some: self.score_encoded(some, threads))
+        if not (self._encodes and self.learners):
+            return self.score_encoded(self.encoded(rows, threads), threads)
+        predictor = self._predictor()  # an evaluation step in another thread may replace it
+        return self._in_pieces(
+            rows, threads, predictor.learner, lambda some: predictor.scores(some, threads)
+        )
 
-    def _in_pieces(self, rows: Any, threads: int, score: Callable[[_core.Rows], Array]) -> Array:
-        """Return the scores of rows of the input, of which only some are encoded at a time."""
+    def _in_pieces(
+        self, rows: Any, threads: int, learner: Learner, score: Callable[[_core.Rows], Array]
+    ) -> Array:
+        """Return scores by a learner, for whose representation some rows at a time are encoded."""
         if not self._encodes or rows.count <= ENCODED:
-            return score(self.encoded(rows, threads))
+            return score(self.encoded(rows, threads, learner))
         order = np.arange(rows.count, dtype=np.int64)
         pieces = (order[start : start + ENCODED] for start in range(0, rows.count, ENCODED))
-        return np.concatenate([score(self.encoded(rows, threads, some)) for some in pieces])
+        parts = [score(self.encoded(rows, threads, learner, some)) for some in pieces]
+        return np.concatenate(parts)
 
-    def encoded(self, rows: Any, threads: int = 1, order: Array | None = None) -> _core.Rows:
-        """Return rows of the input, or some of them, in the representation that predicts."""
+    def encoded(
+        self,
+        rows: Any,
+        threads: int = 1,
+        learner: Learner | None = None,
+        order: Array | None = None,
+    ) -> _core.Rows:
+        """Return rows of the input, or some of them, as a learner sees them, or as a blank one."""
         if not self._encodes:
             same: _core.Rows = rows
             return same
-        learners = self.learners
-        leader = learners[self._best_of(learners)[0]] if learners else None
-        which, width = (leader.representation, leader.features) if leader else (0, 1)
+        which, width = (learner.representation, learner.features) if learner else (0, 1)
         encode = self.representations.encode
         (encoded,) = encode(rows, order, [which], [width], learn=False, threads=threads)
         return encoded
@@ -393,7 +408,7 @@ class Candidates:
         learner, best = self._leader()
 
         def scores_of(candidate: int) -> Array:
-            return self._in_pieces(rows, 1, lambda some: learner.scores(some, candidate))
+            return self._in_pieces(rows, 1, learner, lambda some: learner.scores(some, candidate))
 
         return {each: scores_of(each) for each in range(best, max(best - 2, -1), -1)}
 

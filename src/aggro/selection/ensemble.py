@@ -46,6 +46,11 @@ class Ensemble:
 
     learners: Sequence[Learner]
 
+    @property
+    def learner(self) -> Learner:
+        """One of the learners, which all have the same representation."""
+        return self.learners[0]
+
     def scores(self, rows: _core.Rows, threads: int) -> Array:
         """Return the scores of rows: one column."""
         parts = [each.model.ensemble_score(rows, threads) for each in self.learners]
