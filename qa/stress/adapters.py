@@ -59,8 +59,9 @@ class EstimatorAdapter:
         return np.asarray(judge(self.rows), dtype=np.float64)
 
     def largest_weight(self, model):
-        """Return the largest weight of a feature; 0 for kernels."""
-        return 0.0 if self.setting.is_kernel else np.abs(model.coef_).max()
+        """Return the largest weight of a column; 0 for kernels and feature maps."""
+        linear = not self.setting.is_kernel and hasattr(model, "coef_")
+        return np.abs(model.coef_).max() if linear else 0.0
 
     def predictions(self, model):
         return model.predict(self.rows)

@@ -51,7 +51,8 @@ class Data:
 def draw(rng, setting, rows=None):
     """Return a stream for a setting, with a given or random number of rows."""
     long = setting.selects and rng.random() < 0.1
-    n = int(rng.integers(3500, 4500)) if long else int(rng.integers(4, 80))
+    many = (1100, 1300) if setting.maps_features else (3500, 4500)
+    n = int(rng.integers(*(many if long else (4, 80))))
     n, d = rows or n, int(rng.integers(1, 12))
     density = rng.choice([0.2, 0.6, 1.0])
     X, targets = make_problem(setting.task, setting.outputs, rng, n, d, density)
@@ -224,8 +225,8 @@ def _rewritten(X, rewrite):
     return sp.csr_matrix((values, columns, ends), shape=X.shape)
 
 
-def _halves(at, row):
-    return np.concatenate([at, at]), np.concatenate([row[at] / 2, row[at] / 2])
+def _two_entries(at, row):
+    return np.concatenate([at, at]), np.concatenate([2 * row[at], -row[at]])
 
 
 STORAGES = {
@@ -234,7 +235,7 @@ STORAGES = {
     "csr": _csr,
     "csr with long indices": lambda X: _csr(X, np.int64),
     "csr, unsorted": lambda X: _rewritten(X, lambda at, row: (at[::-1], row[at[::-1]])),
-    "csr, entries in halves": lambda X: _rewritten(X, _halves),
+    "csr, entries that add up": lambda X: _rewritten(X, _two_entries),
     "csr with explicit zeros": lambda X: _rewritten(X, lambda at, row: (np.arange(len(row)), row)),
 }
 

@@ -1,11 +1,14 @@
 """NumPy references of learners."""
 
+from itertools import zip_longest
 from statistics import NormalDist
 
+import numpy as np
 from linear_support import reference_of as linear_reference
 from linear_support import train_reference
 
-from aggro.reference import ReferenceKernelLearner, ReferenceLearner
+from aggro.reference import FeatureMap, ReferenceKernelLearner, ReferenceLearner
+from aggro.selection.feature_maps import SIZES
 from qa.stress.inputs import effective_weights
 from qa.stress.rounding import is_hard_batch
 
@@ -22,8 +25,9 @@ RULES = {
 class Reference:
     """A NumPy reference that learns rows of a case, possibly in several passes."""
 
-    def __init__(self, case, learner):
+    def __init__(self, case, learner, features=None):
         self.learner, self.setting, self.data = learner, case.setting, case.data
+        self.features = features  # a feature map, or None
         self.weights = effective_weights(case.setting, case.data)
         self.mistakes = 0  # in new rows
 
@@ -31,7 +35,8 @@ class Reference:
         """Learn rows in order; ``again``: they have been learned before."""
         self._freeze(again)
         before = self.learner.n_mistakes
-        X, targets, weights = self.data.X[rows], self.data.targets[rows], self.weights[rows]
+        targets, weights = self.data.targets[rows], self.weights[rows]
+        X = self._seen(self.data.X[rows], [] if again else weights > 0)
         if self.setting.is_kernel:
             self.learner.learn_stream(X, self._numbers(targets), weights)
             mistakes = self.learner.n_mistakes - before
@@ -47,8 +52,19 @@ class Reference:
         task = self.learner.task
         return task == "multilabel" or (task == "multiclass" and not self.learner.coupled)
 
+    def _seen(self, X, counted=()):
+        """Return rows as the learner sees them, each after it was counted by the feature map."""
+        if self.features is None:
+            return X
+        mapped = []
+        for row, counts in zip_longest(X, counted, fillvalue=False):
+            if counts:
+                self.features.learn(row)
+            mapped.append(self.features.map(row))
+        return np.array(mapped)
+
     def scores(self, X):
-        return self.learner.scores(X)
+        return self.learner.scores(self._seen(X))
 
     @property
     def updates(self):
@@ -74,17 +90,28 @@ def reference_of(case, control):
     setting = case.setting
     if setting.is_stream or setting.selects or setting.params.get("average") == "reservoir":
         return None
-    learned = control._learner.settings
+    learned, features = control._learner.settings, None
+    width = case.data.X.shape[1]
     try:
         if setting.is_kernel:
             learner = _kernel_reference(case, learned)
         elif learned.loss in RULES:
             learner = _second_order_reference(case, learned)
         else:
-            learner = linear_reference(learned, case.data.X.shape[1], setting.outputs)
+            if setting.maps_features:
+                features = _feature_map(control._learner.representations, width)
+                width = len(features.map(np.zeros(width)))
+            learner = linear_reference(learned, width, setting.outputs)
     except ValueError:  # not a setting of the reference
         return None
-    return learner and Reference(case, learner)
+    return learner and Reference(case, learner, features)
+
+
+def _feature_map(representations, columns):
+    (kind,) = representations.kinds
+    features = FeatureMap(*SIZES[kind], representations.seed)
+    features.grow(columns)
+    return features
 
 
 def _second_order_reference(case, learned):

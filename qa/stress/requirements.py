@@ -44,7 +44,7 @@ def weights_agree_with_scores(case, adapter, control):
     """``coef_`` and ``intercept_`` give the scores."""
     if case.setting.is_stream or getattr(control, "kernel", "linear") != "linear":
         return
-    if _means_are_huge(case):
+    if _means_are_huge(case) or not hasattr(control, "coef_"):
         return
     coef = np.atleast_2d(control.coef_).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -227,12 +227,13 @@ MANY = 100  # rows; of longer streams only the last ones are checked one by one
 def mistakes_are_those_of_predict(case, adapter, control):
     """Counted mistakes are those of ``predict`` before each example.
 
-    If terms cancel up to rounding, either prediction may be counted. Scales include the current
-    example, which ``predict`` does not know.
+    If terms cancel up to rounding, either prediction may be counted. Scales and feature maps
+    include the current example, which ``predict`` does not know.
     """
     data, params = case.data, case.setting.params
     scaled = params.get("scale", "auto" if case.setting.name.startswith("Auto") else "none")
     uncertain = case.setting.batch_size > 1 or data.repeats or not data.well_scaled
+    uncertain |= case.setting.maps_features
     if (
         data.classes is None
         or uncertain

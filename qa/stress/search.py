@@ -6,7 +6,7 @@ import time
 
 from qa.stress.cases import compose, failure, kind_of, simplified
 
-TIMEOUT = 120  # seconds after which a case counts as hanging
+TIMEOUT = 300  # seconds after which a case counts as hanging
 
 
 def with_timeout(case):

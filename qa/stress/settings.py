@@ -7,14 +7,14 @@ import numpy as np
 from linear_support import ADAPTIVE_AXES, CASES
 
 import aggro
-from aggro.settings import SELECTABLE, Settings, check_settings
+from aggro.settings import FEATURES, SELECTABLE, Settings, check_settings
 from aggro.variants import ROWS, losses_of
 
-# References and comparisons of weights use linear features.
-UNDRAWN = ("case", "loss", "features")
+UNDRAWN = ("case", "loss")
 # The values of every parameter: of the axes, and of parameters of some learners.
 VALUES = {
     **{name: values for name, values in ADAPTIVE_AXES.items() if name not in UNDRAWN},
+    "features": (*FEATURES, "auto"),
     "reservoir_size": (1, 3, 16),
     "C": (0.01, 0.4, 5.0, np.inf),
     "epsilon": (0.0, 0.1, 1.0),
@@ -61,6 +61,13 @@ class Setting:
         if self.name.startswith("Auto"):
             return True
         return any(self.params.get(name) == "auto" for name in SELECTABLE)
+
+    @property
+    def maps_features(self):
+        """Whether rows may be learned as non-linear features of their columns."""
+        default = signature(getattr(aggro, self.name)).parameters.get("features")
+        linear = default is None or self.params.get("features", default.default) == "linear"
+        return not linear
 
     @property
     def batch_size(self):
@@ -135,7 +142,7 @@ def _draw_auto(rng):
     name = "AutoRegressor" if task == "regression" else "AutoClassifier"
     params = {
         each: _pick(rng, VALUES[each])
-        for each in ("fit_intercept", "n_jobs", "probability")
+        for each in ("features", "fit_intercept", "n_jobs", "probability")
         if each in signature(getattr(aggro, name)).parameters and rng.random() < 0.3
     }
     params["random_state"] = int(rng.integers(100))
