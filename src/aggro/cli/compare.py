@@ -14,10 +14,19 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.model import Model, checked_params, task_of
-from aggro.cli.options import DATA_HELP, add_reading, add_variant, given, names, new_parser
+from aggro.cli.options import (
+    DATA_HELP,
+    TASKS,
+    add_reading,
+    add_rows,
+    add_variant,
+    given,
+    names,
+    new_parser,
+)
 from aggro.cli.output import Console, check_files, draw_curves, write_report
-from aggro.cli.predict import metrics_for
-from aggro.cli.reading import Reading, no_labels, with_example_number
+from aggro.cli.predict import measure
+from aggro.cli.reading import Reading, with_example_number
 from aggro.io.sources import STANDARD_INPUT, expand, open_bytes
 from aggro.settings import Task
 from aggro.sweeping.result import SweepRow
@@ -37,11 +46,14 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("data", nargs="+", help=DATA_HELP)
     add("--algorithms", required=True, type=names, metavar="NAME,...", help="variants to compare")
-    add("--task", default="auto", choices=("auto", "classification", "regression"))
+    add("--task", default="auto", choices=TASKS)
     add("--test", action="append", metavar="FILE", help="data to evaluate the models on")
-    add("--plot", metavar="PICTURE", help="draw the learning curves")
-    add("--json", metavar="FILE", help="write a report")
-    add("--quiet", action="store_true", help="print only errors")
+    add_rows(
+        parser,
+        ("--plot", "PICTURE", str, "draw the learning curves"),
+        ("--json", "FILE", str, "write a report"),
+        ("--quiet", "print only errors"),
+    )
     add_reading(parser)
     add_variant(parser, several=True)
     return parser
@@ -61,10 +73,13 @@ def run(args: argparse.Namespace) -> int:
         reader = reading.open(files, uninformative="ignore", **how)
         with with_example_number(reader, 0, None):
             result = sweep(reader, task=task, **axes)
-    models = [Model(result.model(row), title=title_of(row, args)) for row in result.rows]
-    tests = [None] * len(models)
+    models = [Model(result.model(row), how["dtype"], title_of(row, args)) for row in result.rows]
+    tests: list[Any] = [None] * len(models)
     if args.test:
-        tests = test(console, args, reading.learned_from(reader, models[0].classes), models)
+        reading = reading.learned_from(reader, models[0].classes)
+        measured = measure(console, models, reading, args.test, args.skip_bad)
+        key = "rmse" if models[0].regression else "accuracy"
+        tests = [each.report()[key] for each in measured]
     results = [
         {
             "algorithm": model.title,
@@ -127,24 +142,6 @@ def files_of(paths: Sequence[str]) -> Iterator[list[str]]:
         with open_bytes(STANDARD_INPUT) as source, copy.open("wb") as target:
             shutil.copyfileobj(source, target)
         yield [str(copy) if path == STANDARD_INPUT else path for path in paths]
-
-
-def test(
-    console: Console, args: argparse.Namespace, reading: Reading, models: Sequence[Model]
-) -> list[Any]:
-    """Return the accuracy, or RMSE, of each model on the test data, which are read once."""
-    metrics = [metrics_for(model) for model in models]
-    first = models[0]
-    how = {"width": first.features, "dtype": first.learner.dtype}
-    reader = reading.open(args.test, skip_bad=args.skip_bad, **how)
-    for X, y, _ in reader:
-        if y is None:
-            raise no_labels(reader)
-        for model, each in zip(models, metrics, strict=True):
-            each.add(model, model.scores(X), np.asarray(y))
-    console.report_skipped_lines(reader)
-    key = "rmse" if first.regression else "accuracy"
-    return [each.report()[key] for each in metrics]
 
 
 def show(console: Console, results: list[dict[str, Any]], *, percent: bool) -> None:

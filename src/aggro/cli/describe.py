@@ -196,8 +196,7 @@ def row_of_text(text: str, columns: dict[str, str] | None) -> Any:
 
 def row_of_file(model: Model, reading: Reading, path: str, number: int) -> tuple[Any, Any]:
     """Return a row of a file in the form that the model reads, and some rows around it."""
-    how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
-    reader = reading.without_label().open([path], labelled=False, **how)
+    reader = reading.without_label().open([path], labelled=False, **model.columns)
     before = 0
     for X, _, _ in reader:
         if number <= before + X.shape[0]:

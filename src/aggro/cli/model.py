@@ -102,6 +102,11 @@ class Model:
         return counters.found(None if fitted is None else fitted.counters)
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """Options with which a ``Reading`` opens data for the model."""
+        return {"width": self.features, "dtype": self.dtype, "raw": self.raw}
+
+    @property
     def loss(self) -> float:
         """Mistakes, or the sum of absolute errors, each before its example was learned."""
         if self.learner is None:

@@ -15,6 +15,7 @@ from aggro.variants import catalogue
 
 LARGEST_RANDOM_STATE = 2**32 - 1
 DATA_HELP = "files, folders or patterns; - for standard input"
+TASKS = ("auto", "classification", "regression")
 FORMAT_HELP = "format of the data (default: by the file name)"
 
 
@@ -156,103 +157,83 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
     return params
 
 
+def add_rows(parser: Any, *rows: tuple[Any, ...]) -> None:
+    """Add options: flags as (option, help), others as (option, metavar, type, help)."""
+    for option, *facts, text in rows:
+        if facts:
+            parser.add_argument(option, metavar=facts[0], type=facts[1], help=text)
+        else:
+            parser.add_argument(option, action="store_true", help=text)
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that describe the data."""
     group = parser.add_argument_group("reading")
     add = group.add_argument
     add("--format", choices=FORMATS, help=FORMAT_HELP)
-    add("--label", metavar="COLUMN", help="column of the label, in tables and JSON")
     add("--labels", choices=("auto", "number", "text"), help="type of the labels (default: auto)")
-    add("--weight", metavar="COLUMN", help="column of the example's weight")
     add("--text", metavar="COLUMN", action="append", help="column of texts; may be repeated")
-    add(
-        "--categorical",
-        metavar="COLUMN",
-        action="append",
-        help="column to read as a category even if it holds numbers; may be repeated",
+    category = "column to read as a category even if it holds numbers; may be repeated"
+    add("--categorical", metavar="COLUMN", action="append", help=category)
+    unnamed = "the csv has no header: name its columns f0, f1"
+    add("--no-header", dest="header", action="store_false", help=unnamed)
+    base = "svmlight indices start at 0 (default: if the first batch has an index 0)"
+    add("--zero-based", action="store_const", const=True, help=base)
+    add_rows(
+        group,
+        ("--label", "COLUMN", str, "column of the label, in tables and JSON"),
+        ("--weight", "COLUMN", str, "column of the example's weight"),
+        ("--columns", "COLUMN,...", names, "columns to learn from (default: all others)"),
+        ("--hash-bits", "N", whole, "hash names into 2**N columns (default 18)"),
+        ("--missing-zero", "treat missing values as zero"),
     )
-    add(
-        "--columns",
-        metavar="COLUMN,...",
-        type=names,
-        help="columns to learn from (default: all others)",
-    )
-    add(
-        "--no-header",
-        dest="header",
-        action="store_false",
-        help="the csv has no header: name its columns f0, f1",
-    )
-    add("--missing-zero", action="store_true", help="treat missing values as zero")
-    add(
-        "--zero-based",
-        action="store_const",
-        const=True,
-        help="svmlight indices start at 0 (default: if the first batch has an index 0)",
-    )
-    add("--hash-bits", metavar="N", type=whole, help="hash names into 2**N columns (default 18)")
     add_tolerance(group)
 
 
 def add_tolerance(group: Any) -> None:
     """Add the options about invalid lines and caches."""
-    group.add_argument("--skip-bad", action="store_true", help="skip and count invalid lines")
-    group.add_argument(
-        "--cache", nargs="?", const=True, metavar="FILE", help="store the parsed data for next time"
-    )
+    add_rows(group, ("--skip-bad", "skip and count invalid lines"))
+    stored = "store the parsed data for next time"
+    group.add_argument("--cache", nargs="?", const=True, metavar="FILE", help=stored)
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the options about texts."""
-    add = parser.add_argument_group("texts (with --text)").add_argument
-    add("--ngrams", metavar="N,M", type=pair, help="n-grams of words (default: 1,1 or 1,2)")
-    add("--chars", metavar="N,M", type=pair, help="n-grams of characters within words")
-    add(
-        "--idf",
-        nargs="?",
-        const="yes",
-        choices=("yes", "no", "auto"),
-        help="weight words by inverse document frequency (default: auto, selected while learning)",
+    group = parser.add_argument_group("texts (with --text)")
+    add_rows(
+        group,
+        ("--ngrams", "N,M", pair, "n-grams of words (default: 1,1 or 1,2)"),
+        ("--chars", "N,M", pair, "n-grams of characters within words"),
+        ("--stop-words", "LIST", str, "words to omit: 'english', or a file of words"),
     )
-    add("--stop-words", metavar="LIST", help="words to omit: 'english', or a file of words")
-    add(
-        "--text-defaults",
-        choices=("auto", "counts"),
-        help="select the representation of texts while learning (auto, the default), or use plain "
-        "word counts",
-    )
+    idf = "weight words by inverse document frequency (default: auto, selected while learning)"
+    group.add_argument("--idf", nargs="?", const="yes", choices=("yes", "no", "auto"), help=idf)
+    kind = "select the representation of texts while learning (default), or use plain word counts"
+    group.add_argument("--text-defaults", choices=("auto", "counts"), help=kind)
 
 
 def add_variant(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Add the options for the settings of a variant; with ``several``, C takes a list."""
-    group = parser.add_argument_group("learning")
-    add, text = group.add_argument, AXES["C"].help
+    group, text = parser.add_argument_group("learning"), AXES["C"].help
     if several:
-        add("--C", metavar="C,...", type=numbers, help=f"{text}; several values are compared")
+        add_rows(group, ("--C", "C,...", numbers, f"{text}; several values are compared"))
     else:
-        add("--C", metavar="C", type=number_or_auto, help=text)
+        add_rows(group, ("--C", "C", number_or_auto, text))
     for name, axis in options().items():
         if name not in OWN_FORM:
             kind = axis.kind
             read = number_or_auto if getattr(kind, "auto", False) else READERS[type(kind)]
-            add(option_of(name), type=read, metavar="X", help=axis.help)
-    add(
-        "--average",
-        nargs="?",
-        const=True,
-        type=average,
-        metavar="FROM",
-        help=AXES["average"].help,
+            add_rows(group, (option_of(name), "X", read, axis.help))
+    mean = AXES["average"].help
+    group.add_argument("--average", nargs="?", const=True, type=average, metavar="FROM", help=mean)
+    seed = at_least(0, LARGEST_RANDOM_STATE)
+    add_rows(
+        group,
+        ("--no-intercept", "learn no intercept"),
+        ("--mergeable", "count updates per weight, for aggro merge"),
+        ("--random-state", "N", seed, "seed of random numbers (default 0)"),
+        ("--float32", "single precision: half the memory"),
     )
-    add("--no-intercept", action="store_true", help="learn no intercept")
-    add("--mergeable", action="store_true", help="count updates per weight, for aggro merge")
-    add(
-        "--random-state",
-        type=at_least(0, LARGEST_RANDOM_STATE),
-        metavar="N",
-        help="seed of random numbers (default 0)",
-    )
-    add("--float32", action="store_true", help="single precision: half the memory")
 
 
 # -- completion ----------------------------------------------------------------------------------

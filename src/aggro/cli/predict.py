@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.model import Model, load_model
-from aggro.cli.options import DATA_HELP, FORMAT_HELP, add_tolerance, new_parser
+from aggro.cli.options import DATA_HELP, FORMAT_HELP, add_rows, add_tolerance, new_parser
 from aggro.cli.output import Console, check_files, label_text, opened, write_report
 from aggro.cli.reading import Reading, no_labels
 from aggro.io.options import FORMATS
@@ -21,22 +21,29 @@ aggro predict model.aggro new.svm > labels.txt
 aggro predict model.aggro new.csv --scores -o scores.tsv
 cat new.svm | aggro predict model.aggro - | sort | uniq -c
 """
+PROBA_HELP = (
+    "add the probability of each class: calibrated if the model recorded margins, otherwise a "
+    "softmax"
+)
 
 
 def predict_parser() -> argparse.ArgumentParser:
     """Return the parser of ``aggro predict``."""
-    parser = new_parser("predict", "Apply a model to data.", PREDICT_EXAMPLES)
+    parser = _parser("predict", "Apply a model to data.", PREDICT_EXAMPLES)
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    add_rows(
+        parser.add_mutually_exclusive_group(),
+        ("--scores", "add the margin of each class"),
+        ("--proba", PROBA_HELP),
+    )
+    return parser
+
+
+def _parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """Return the parser of a command that applies a model to data."""
+    parser = new_parser(name, description, examples)
     parser.add_argument("model", help="a model file")
     parser.add_argument("data", nargs="+", help=DATA_HELP)
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--scores", action="store_true", help="add the margin of each class")
-    shown.add_argument(
-        "--proba",
-        action="store_true",
-        help="add the probability of each class: calibrated if the model recorded margins, "
-        "otherwise a softmax",
-    )
     parser.add_argument("--format", choices=FORMATS, help=FORMAT_HELP)
     add_tolerance(parser)
     return parser
@@ -48,19 +55,9 @@ def run_predict(args: argparse.Namespace) -> int:
     model, reading = load_model(args.model)
     if args.proba and model.regression:
         raise ValueError("A regression has no probabilities; leave --proba out.")
-    reader = (
-        reading.but(args.format)
-        .without_label()
-        .open(
-            args.data,
-            width=model.features,
-            labelled=False,
-            skip_bad=args.skip_bad,
-            cache=args.cache,
-            dtype=model.dtype,
-            raw=model.raw,
-        )
-    )
+    reading = reading.but(args.format).without_label()
+    how = {"labelled": False, "skip_bad": args.skip_bad, "cache": args.cache}
+    reader = reading.open(args.data, **model.columns, **how)
     writer = Writer(model, args.scores, args.proba)
     with opened(args.output) as stream:
         stream.write(writer.heading())
@@ -109,12 +106,8 @@ ENOUGH = 20  # test examples before any warning
 
 def evaluate_parser() -> argparse.ArgumentParser:
     """Return the parser of ``aggro evaluate``."""
-    parser = new_parser("evaluate", "Measure a model on labelled data.", EVALUATE_EXAMPLES)
-    parser.add_argument("model", help="a model file")
-    parser.add_argument("data", nargs="+", help=DATA_HELP)
-    parser.add_argument("--json", metavar="FILE", help="write a report")
-    parser.add_argument("--format", choices=FORMATS, help=FORMAT_HELP)
-    add_tolerance(parser)
+    parser = _parser("evaluate", "Measure a model on labelled data.", EVALUATE_EXAMPLES)
+    add_rows(parser, ("--json", "FILE", str, "write a report"))
     return parser
 
 
@@ -124,7 +117,7 @@ def run_evaluate(args: argparse.Namespace) -> int:
     model, reading = load_model(args.model)
     reading = reading.but(args.format)
     console = Console(bar=False)
-    metrics = measure(console, model, reading, args.data, args.skip_bad, args.cache)
+    (metrics,) = measure(console, [model], reading, args.data, args.skip_bad, args.cache)
     show_metrics(console, metrics)
     if args.json:
         write_report(args.json, metrics.report())
@@ -153,20 +146,20 @@ def show_metrics(console: Console, metrics: Metrics) -> None:
 
 def measure(
     console: Console,
-    model: Model,
+    models: Sequence[Model],
     reading: Reading,
     paths: Sequence[str],
     skip_bad: bool = False,
     cache: str | bool | None = None,
-) -> Metrics:
-    """Return the metrics of a model on some files; report skipped lines."""
-    metrics = metrics_for(model)
-    how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
-    reader = reading.open(paths, skip_bad=skip_bad, cache=cache, **how)
+) -> list[Metrics]:
+    """Return the metrics of models on the same files; report skipped lines."""
+    metrics = [metrics_for(model) for model in models]
+    reader = reading.open(paths, skip_bad=skip_bad, cache=cache, **models[0].columns)
     for X, y, _ in reader:
         if y is None:
             raise no_labels(reader)
-        metrics.add(model, model.scores(X), np.asarray(y))
+        for model, each in zip(models, metrics, strict=True):
+            each.add(model, model.scores(X), np.asarray(y))
     console.report_skipped_lines(reader)
     return metrics
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from aggro.cli.options import add_variant, at_least, bounded, given, new_parser
+from aggro.cli.options import add_rows, add_variant, at_least, bounded, given, new_parser
 from aggro.serve.config import MAX_FEATURES, Plan, Retention, token_from
 
 EXAMPLES = """
@@ -21,6 +21,7 @@ MODEL_HELP = (
     "a model file, a variant, or a class such as TextClassifier (default: the model in DIR, or a "
     "new StreamClassifier)"
 )
+WRITE_TOKEN_HELP = "token for calls that change the model (default: AGGRO_WRITE_TOKEN)"
 HOURS = 1_000_000
 
 
@@ -29,74 +30,45 @@ def parser() -> argparse.ArgumentParser:
     description = "Predict and learn over HTTP. No acknowledged update is ever lost."
     parser = new_parser("serve", description, EXAMPLES)
     parser.add_argument("model", nargs="?", help=MODEL_HELP)
-    parser.add_argument(
-        "--data", default="aggro-data", metavar="DIR", help="journal and snapshots (%(default)s)"
+    add_rows(
+        parser,
+        ("--data", "DIR", str, "journal and snapshots (%(default)s)"),
+        ("--backup", "FOLDER", str, "copy DIR, in use or not, to a new folder and exit"),
     )
-    parser.add_argument(
-        "--backup", metavar="FOLDER", help="copy DIR, in use or not, to a new folder and exit"
+    add_rows(
+        parser.add_argument_group("access"),
+        ("--host", "HOST", str, "address to listen on (%(default)s)"),
+        ("--port", "PORT", at_least(0, 65535), "(%(default)s)"),
+        ("--token-file", "FILE", str, "token for all calls (default: AGGRO_TOKEN)"),
+        ("--write-token-file", "FILE", str, WRITE_TOKEN_HELP),
+        ("--no-token", "serve other machines without a token"),
     )
-    _add_access(parser)
-    _add_retention(parser)
+    add_rows(
+        parser.add_argument_group("storage"),
+        ("--keep", "N", at_least(0), "predictions without a label to store (%(default)s)"),
+        ("--keep-hours", "H", bounded(0, HOURS), "hours to store them (%(default)s)"),
+        ("--ids", "N", at_least(1), "ids of learned updates to store (%(default)s)"),
+        ("--snapshot-every", "N", at_least(1), "updates between two snapshots (%(default)s)"),
+    )
     add_variant(parser)
-    add = parser.add_argument_group("new models").add_argument
-    add(
-        "--max-features",
-        type=at_least(1, 2**31 - 1),
-        metavar="N",
-        help=f"maximum number of features (default {MAX_FEATURES})",
+    most = f"maximum number of features (default {MAX_FEATURES})"
+    add_rows(
+        parser.add_argument_group("new models"),
+        ("--max-features", "N", at_least(1, 2**31 - 1), most),
+        ("--probability", "answer calibrated probabilities"),
     )
-    add(
-        "--probability",
-        action="store_true",
-        default=None,
-        help="answer calibrated probabilities",
+    kept = Retention()
+    parser.set_defaults(
+        data="aggro-data",
+        host="127.0.0.1",
+        port=8080,
+        keep=kept.predictions,
+        keep_hours=kept.seconds / 3600,
+        ids=kept.ids,
+        snapshot_every=kept.snapshot_examples,
+        probability=None,
     )
     return parser
-
-
-def _add_access(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("access").add_argument
-    add("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
-    add("--port", type=at_least(0, 65535), default=8080, help="(%(default)s)")
-    add("--token-file", metavar="FILE", help="token for all calls (default: AGGRO_TOKEN)")
-    add(
-        "--write-token-file",
-        metavar="FILE",
-        help="token for calls that change the model (default: AGGRO_WRITE_TOKEN)",
-    )
-    add("--no-token", action="store_true", help="serve other machines without a token")
-
-
-def _add_retention(parser: argparse.ArgumentParser) -> None:
-    add, default = parser.add_argument_group("storage").add_argument, Retention()
-    add(
-        "--keep",
-        type=at_least(0),
-        metavar="N",
-        default=default.predictions,
-        help="predictions without a label to store (%(default)s)",
-    )
-    add(
-        "--keep-hours",
-        type=bounded(0, HOURS),
-        metavar="H",
-        default=default.seconds / 3600,
-        help="hours to store them (%(default)s)",
-    )
-    add(
-        "--ids",
-        type=at_least(1),
-        metavar="N",
-        default=default.ids,
-        help="ids of learned updates to store (%(default)s)",
-    )
-    add(
-        "--snapshot-every",
-        type=at_least(1),
-        metavar="N",
-        default=default.snapshot_examples,
-        help="updates between two snapshots (%(default)s)",
-    )
 
 
 def run(args: argparse.Namespace) -> int:

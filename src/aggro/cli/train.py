@@ -25,7 +25,9 @@ from aggro.cli.model import (
 )
 from aggro.cli.options import (
     DATA_HELP,
+    TASKS,
     add_reading,
+    add_rows,
     add_variant,
     add_words,
     at_least,
@@ -81,34 +83,35 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("data", nargs="+", help=DATA_HELP)
     add("-o", "--output", required=True, metavar="MODEL", help="model file to write")
-    add("--algorithm", help="a variant; aggro algorithms lists them")
-    add("--task", default="auto", choices=("auto", "classification", "regression"))
-    add("--passes", type=at_least(1), default=1, help="passes over the data (default 1)")
+    add("--task", default="auto", choices=TASKS)
     add("--test", action="append", metavar="FILE", help="data to evaluate the model on")
-    add("--plot", metavar="PICTURE", help="draw the learning curve")
-    add("--json", metavar="FILE", help="write a report")
-    add("--resume", metavar="MODEL", help="continue a saved model")
-    add(
-        "--keep-candidates",
-        action="store_true",
-        help="save all candidates of the model selection, so that it can continue",
+    shuffled = (
+        "learn rows in random order, in memory or by blocks (default: if they are sorted by their "
+        "labels)"
     )
-    choice = parser.add_mutually_exclusive_group()
-    choice.add_argument(
-        "--auto",
-        action="store_true",
-        help="select all settings while learning, except those that are given (the default if "
-        "none is given)",
+    add("--shuffle", action=argparse.BooleanOptionalAction, help=shuffled)
+    kept = "save all candidates of the model selection, so that it can continue"
+    add_rows(
+        parser,
+        ("--algorithm", "NAME", str, "a variant; aggro algorithms lists them"),
+        ("--passes", "N", at_least(1), "passes over the data (default 1)"),
+        ("--plot", "PICTURE", str, "draw the learning curve"),
+        ("--json", "FILE", str, "write a report"),
+        ("--resume", "MODEL", str, "continue a saved model"),
+        ("--skip", "N", at_least(0), "skip the first N examples"),
+        ("--keep-candidates", kept),
+        ("--quiet", "print only errors"),
     )
-    choice.add_argument("--fast", action="store_true", help="train one model with fixed settings")
-    add(
-        "--shuffle",
-        action=argparse.BooleanOptionalAction,
-        help="learn rows in random order, in memory or by blocks (default: if they are sorted by "
-        "their labels)",
+    parser.set_defaults(passes=1, skip=0)
+    selected = (
+        "select all settings while learning, except those that are given (the default if none is "
+        "given)"
     )
-    add("--skip", type=at_least(0), default=0, metavar="N", help="skip the first N examples")
-    add("--quiet", action="store_true", help="print only errors")
+    add_rows(
+        parser.add_mutually_exclusive_group(),
+        ("--auto", selected),
+        ("--fast", "train one model with fixed settings"),
+    )
     add_reading(parser)
     add_words(parser)
     add_variant(parser)
@@ -343,7 +346,8 @@ class Training:
             "progress": [dataclasses.asdict(line) for line in progress.lines],
         }
         if args.test:
-            metrics = measure(console, model, self._final_reading(), args.test, args.skip_bad)
+            reading = self._final_reading()
+            (metrics,) = measure(console, [model], reading, args.test, args.skip_bad)
             report["test"] = metrics.report()
             console.line("\ntest")
             show_metrics(console, metrics)
