@@ -14,7 +14,6 @@ from aggro.serve.journal import Journal
 from aggro.serve.service import pack
 from aggro.serve.writer import (
     ROWS_AT_ONCE,
-    Conflict,
     DelayedLabel,
     Duplicate,
     Example,
@@ -22,8 +21,8 @@ from aggro.serve.writer import (
     Ids,
     Lookup,
     Prediction,
+    Rejected,
     Row,
-    Unknown,
     parts,
 )
 
@@ -331,8 +330,8 @@ def test_entries_of_a_group_see_each_other(tmp_path):
         Example("l", b'"x"', 1.0, pack("other")),
         Prediction("q", time.time(), b"3", b"s"),
     )
-    kinds = [None, None, Row, Duplicate, Conflict, Unknown, Row, Duplicate, Conflict, None]
-    assert [each and type(each) for each in outcomes] == kinds
+    kinds = [None, None, Row, Duplicate, 409, 404, Row, Duplicate, 409, None]
+    assert [getattr(each, "status", each and type(each)) for each in outcomes] == kinds
     assert outcomes[2].features == b"2"  # the latest prediction under the id
     assert pending == 1
 
@@ -355,7 +354,7 @@ def test_a_lookup_sees_the_rows_of_its_group(tmp_path):
     update, true_label = Example("l", b'"x"', 1.0, b"2"), DelayedLabel("p", b'"x"', 1.0)
     questions = [Lookup("p"), Lookup("l"), Lookup("q")]
     outcomes, _ = group_of(tmp_path, asked, update, *questions, true_label, *questions)
-    expected = [Found(b"1", b"s"), Found(b"2", None), Unknown("q")]
+    expected = [Found(b"1", b"s"), Found(b"2", None), Rejected("q", 404)]
     assert outcomes[2:5] == outcomes[6:] == expected
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class Decomposition:
     contributions: list[Contribution]
 
 
-class Adapter:
+class Adapter(ABC):
     """Base of the adapters: a model, and whether it predicts numbers."""
 
     field: ClassVar[str] = "features"  # the name of the input in a request
@@ -67,26 +68,26 @@ class Adapter:
         self._probabilities = Probabilities(self._calibrator())
 
     @staticmethod
+    @abstractmethod
     def input_type(limits: Limits) -> Any:
         """Return the type of the input for msgspec."""
-        raise NotImplementedError
 
     @property
     def _learned(self) -> bool:
         """Whether the model can predict."""
         return hasattr(self.model, "_learner")
 
+    @abstractmethod
     def _calibrator(self) -> Calibrator | None:
         """Return the recorded margins of the model, if it has calibrated probabilities."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]:
         """Return the classes and the margin of each; for two classes, that of the second."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _recorded(self, margins: list[float]) -> Recorded | None:
         """Return what the probabilities of an example are computed from; None without any."""
-        raise NotImplementedError
 
     def predict(self, x: Any) -> Output:
         """Predict one example."""
@@ -100,21 +101,21 @@ class Adapter:
         shares = self._probabilities.of(*recorded) if len(classes) > 1 else [1.0]
         return Output(prediction, None, dict(zip(map(text_of, classes), shares, strict=False)))
 
+    @abstractmethod
     def predict_value(self, x: Any) -> Any:
         """Return the prediction without scores."""
-        raise NotImplementedError
 
+    @abstractmethod
     def learn(self, x: Any, label: Any, weight: float) -> None:
         """Learn one example; if it is invalid, raise ValueError or TypeError and change nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def explain(self, x: Any) -> Decomposition:
         """Return the contribution of each feature to the score."""
-        raise NotImplementedError
 
+    @abstractmethod
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
         """Return the features with the largest weights: feature, class, weight."""
-        raise NotImplementedError
 
     def _output_of(self, label: Any) -> tuple[int, float]:
         """Return the output that scores a class, and its sign for this class."""
@@ -257,11 +258,38 @@ class StreamAdapter(Adapter):
         return record
 
 
-# -- lists of numbers -----------------------------------------------------------------------------
+# -- estimators -----------------------------------------------------------------------------------
 
 
-class ArrayAdapter(Adapter):
-    """Lists of numbers: the estimators that learn by ``partial_fit``."""
+class EstimatorAdapter(Adapter):
+    """Base of the adapters for estimators that learn by ``partial_fit``."""
+
+    def _rows(self, x: Any) -> Any:
+        """Return one example as rows."""
+        return [x]
+
+    def _margins(self, x: Any) -> tuple[list[Any], list[float]]:
+        margins = np.atleast_1d(self.model.decision_function(self._rows(x))[0])
+        return self.classes(), margins.tolist()
+
+    def predict_value(self, x: Any) -> Any:
+        """Return the prediction without scores."""
+        if not self._learned:
+            return 0.0 if self.regression else None
+        prediction = self.model.predict(self._rows(x))[0]
+        return prediction.item() if isinstance(prediction, np.generic) else prediction
+
+    def learn(self, x: Any, label: Any, weight: float) -> None:
+        """Learn one example."""
+        labels, weights = np.array([label]), np.array([weight])
+        self.model.partial_fit(self._rows(x), labels, sample_weight=weights)
+
+
+class ArrayAdapter(EstimatorAdapter):
+    """Lists of numbers."""
+
+    def _rows(self, x: Any) -> Any:
+        return np.array([x])
 
     @staticmethod
     def input_type(limits: Limits) -> Any:
@@ -272,28 +300,11 @@ class ArrayAdapter(Adapter):
         record = self.model._fitted.record if self._learned else None
         return None if record is None else record.calibrator
 
-    def _margins(self, x: Any) -> tuple[list[Any], list[float]]:
-        margins = np.atleast_1d(self.model.decision_function(np.array([x]))[0])
-        return self.classes(), margins.tolist()
-
     def _recorded(self, margins: list[float]) -> Recorded | None:
         if not getattr(self.model, "probability", False):
             return None
         record = self.model._fitted.record
         return record.calibrator, *record.margins(self.model._learner, np.array(margins))
-
-    def predict_value(self, x: Any) -> Any:
-        """Return the prediction without scores."""
-        if not self._learned:
-            return 0.0 if self.regression else None
-        prediction = self.model.predict(np.array([x]))[0]
-        if self.regression:
-            return float(prediction)
-        return prediction.item() if hasattr(prediction, "item") else prediction
-
-    def learn(self, x: Any, label: Any, weight: float) -> None:
-        """Learn one example."""
-        self.model.partial_fit(np.array([x]), np.array([label]), sample_weight=np.array([weight]))
 
     def explain(self, x: Any) -> Decomposition:
         """Return weight × value of each feature."""
@@ -342,7 +353,7 @@ class ArrayAdapter(Adapter):
 # -- texts ----------------------------------------------------------------------------------------
 
 
-class TextAdapter(Adapter):
+class TextAdapter(EstimatorAdapter):
     """Texts as they are: ``TextClassifier`` and ``TextRegressor``."""
 
     field = "text"
@@ -355,26 +366,11 @@ class TextAdapter(Adapter):
     def _calibrator(self) -> Calibrator | None:
         return self.model._learner.calibrator if self._learned else None
 
-    def _margins(self, x: Any) -> tuple[list[Any], list[float]]:
-        margins = np.atleast_1d(self.model.decision_function([x])[0])
-        return self.classes(), margins.tolist()
-
     def _recorded(self, margins: list[float]) -> Recorded | None:
         learner = self.model._learner
         if learner.calibrator is None:
             return None
         return learner.calibrator, *learner.margins(np.array(margins))
-
-    def predict_value(self, x: Any) -> Any:
-        """Return the prediction without scores."""
-        if not self._learned:
-            return 0.0 if self.regression else None
-        prediction = self.model.predict_one(x)
-        return prediction.item() if isinstance(prediction, np.generic) else prediction
-
-    def learn(self, x: Any, label: Any, weight: float) -> None:
-        """Learn one example."""
-        self.model.partial_fit([x], [label], sample_weight=[weight])
 
     def explain(self, x: Any) -> Decomposition:
         """Return the contribution of each word."""

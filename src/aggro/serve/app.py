@@ -15,15 +15,17 @@ import msgspec
 from prometheus_client import generate_latest
 
 from aggro.persistence.record import bytes_of
-from aggro.serve import calls, oip
+from aggro.serve import calls
 from aggro.serve.calls import CALLS, Call, describe
 from aggro.serve.config import Limits
 from aggro.serve.messages import (
     JSON,
     NO_FILE,
+    Guard,
     Reply,
     Request,
     RequestError,
+    check_repeated,
     encode,
     error_reply,
     failure_reply,
@@ -31,7 +33,6 @@ from aggro.serve.messages import (
     log,
 )
 from aggro.serve.monitoring import Events, Metrics
-from aggro.serve.security import Guard, check_repeated
 from aggro.serve.service import Service
 from aggro.serve.snapshots import resolve
 
@@ -197,7 +198,7 @@ class Endpoints:
         types = calls.shapes(service.learning.adapter, limits)
         self.decoders = {
             **{verb: msgspec.json.Decoder(kind) for verb, kind in vars(types).items()},
-            "infer": msgspec.json.Decoder(oip.Infer),
+            "infer": msgspec.json.Decoder(calls.Infer),
         }
         self._description = encode(describe(types))
         self._downloads = asyncio.Semaphore(2)
@@ -304,22 +305,22 @@ class Endpoints:
 
     def v2_server(self, request: Request) -> Reply:
         """Describe the server."""
-        return json(oip.server())
+        return json(calls.server_metadata())
 
     def v2_model(self, request: Request) -> Reply:
         """Describe the inputs and outputs of the model."""
-        return json(oip.metadata(self.service.learning.adapter, self.service.version))
+        return json(calls.model_metadata(self.service.learning.adapter, self.service.version))
 
     def v2_ready(self, request: Request) -> Reply:
         """Report that the model is ready."""
-        return json({"name": oip.NAME, "ready": True})
+        return json({"name": calls.NAME, "ready": True})
 
     async def v2_infer(self, request: Request) -> Reply:
         """Predict without storing anything."""
         asked = self._decode("infer", request)
-        rows = oip.examples(asked, self.service.learning.adapter, self.limits)
+        rows = calls.examples_of(asked, self.service.learning.adapter, self.limits)
         values = await self.service.infer(rows)
-        return json(oip.answer(asked, self.service.version, values))
+        return json(calls.inferred(asked, self.service.version, values))
 
 
 def receipt_of(receipts: list[calls.Receipt]) -> Reply | RequestError:

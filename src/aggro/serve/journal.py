@@ -37,7 +37,6 @@ from aggro.serve.folder import (
     snapshot_numbers,
 )
 from aggro.serve.writer import (
-    Conflict,
     DelayedLabel,
     Duplicate,
     Entry,
@@ -47,11 +46,11 @@ from aggro.serve.writer import (
     Lookup,
     Outcome,
     Prediction,
+    Rejected,
     Rejection,
     Row,
     SnapshotWritten,
     Statement,
-    Unknown,
 )
 
 SYNCHRONOUS = "FULL"
@@ -199,7 +198,7 @@ class Journal:
             return _again(known, entry)
         found, now = group.stored.get(entry.id), time.time()
         if found is None or found[0] < now - self.retention.seconds:
-            return Unknown(entry.id)
+            return Rejected(entry.id, 404)
         at, features, served = found
         group.drop(entry.id)
         row = self._append(entry, features, served, group)
@@ -211,7 +210,7 @@ class Journal:
             known = group.known.get(entry.id)
             if known is not None:
                 same = known[3] == digest_of(entry.features, entry.x)
-                return _again(known, entry) if same else Conflict(entry.id)
+                return _again(known, entry) if same else Rejected(entry.id, 409)
             group.drop(entry.id)
         row = self._append(entry, entry.features, None, group)
         row.x = entry.x
@@ -232,7 +231,7 @@ class Journal:
         if found is None:
             sql = "SELECT features, served FROM examples WHERE id = ? AND features IS NOT NULL"
             found = self.db.execute(sql, (entry.id,)).fetchone()
-        return Unknown(entry.id) if found is None else Found(*found)
+        return Rejected(entry.id, 404) if found is None else Found(*found)
 
     def _reject(self, entry: Rejection, group: Group) -> None:
         sql = "UPDATE examples SET rejected = ? WHERE seq = ?"
@@ -338,7 +337,7 @@ class Journal:
 def _again(known: tuple[Any, ...], entry: DelayedLabel | Example) -> Outcome:
     seq, label, weight, _, rejected = known
     if weight != entry.weight or not _is_same_label(label, entry.label):
-        return Conflict(entry.id)
+        return Rejected(entry.id, 409)
     return Duplicate(entry.id, seq, rejected)
 
 

@@ -23,7 +23,7 @@ from aggro.serve.app import Application
 from aggro.serve.config import MAX_FEATURES, Limits, Plan, check_token
 from aggro.serve.connection import Connection
 from aggro.serve.folder import JOURNAL
-from aggro.serve.security import LOOPBACK, SAFE, Guard
+from aggro.serve.messages import LOOPBACK, SAFE, Guard
 from aggro.serve.service import Service
 from aggro.variants import find
 

@@ -23,7 +23,6 @@ from aggro.serve.messages import RequestError
 from aggro.serve.monitoring import Evaluation, Totals
 from aggro.serve.snapshots import Notes, Snapshot, Snapshots, SnapshotScheduler, resolve
 from aggro.serve.writer import (
-    Conflict,
     DelayedLabel,
     Done,
     Duplicate,
@@ -34,8 +33,8 @@ from aggro.serve.writer import (
     Lookup,
     Outcome,
     Prediction,
+    Rejected,
     Row,
-    Unknown,
     Writer,
 )
 
@@ -212,12 +211,10 @@ class Service:
 
     def _receipt(self, outcome: Outcome) -> calls.Receipt:
         counts, version = self.learning.stats.counts, self.version
-        if isinstance(outcome, Unknown):
-            counts["unknown"] += 1
-            return calls.Receipt(outcome.id, 404, version, error=messages.UNKNOWN)
-        if isinstance(outcome, Conflict):
-            counts["conflicts"] += 1
-            return calls.Receipt(outcome.id, 409, version, error=messages.CONFLICT)
+        if isinstance(outcome, Rejected):
+            counts["unknown" if outcome.status == 404 else "conflicts"] += 1
+            error = messages.REJECTED[outcome.status]
+            return calls.Receipt(outcome.id, outcome.status, version, error=error)
         assert isinstance(outcome, (Row, Duplicate))
         duplicate = isinstance(outcome, Duplicate)
         counts["duplicates"] += duplicate
@@ -235,7 +232,7 @@ class Service:
         """Explain what the current model predicts for a stored prediction."""
         found = await self._find(id)
         if not isinstance(found, Found):
-            raise RequestError(404, messages.UNKNOWN)
+            raise RequestError(404, messages.REJECTED[404])
         adapter = self.learning.adapter
         x = self.learning.read(found.features)
         if len(x) * max(1, len(adapter.classes())) > EXPLAINED:

@@ -110,16 +110,15 @@ class Duplicate(Struct, gc=False):
     rejected: str | None
 
 
-class Conflict(Struct, gc=False):
-    """The id was learned before with another label or other features."""
+class Rejected(Struct, gc=False):
+    """An update or a search that is not possible.
+
+    Status 404: there is no such prediction, or it has expired. Status 409: the id was learned
+    before with another label or other features.
+    """
 
     id: str
-
-
-class Unknown(Struct, gc=False):
-    """There is no such prediction, or it has expired."""
-
-    id: str
+    status: int
 
 
 class Found(Struct, gc=False):
@@ -130,7 +129,7 @@ class Found(Struct, gc=False):
 
 
 Entry = Prediction | DelayedLabel | Example | Lookup | Rejection | SnapshotWritten
-Outcome = Row | Duplicate | Conflict | Unknown | Found | None
+Outcome = Row | Duplicate | Rejected | Found | None
 
 
 RANDOM = 10  # random bytes of an id
