@@ -18,10 +18,9 @@ from scipy.sparse import csr_matrix
 
 from aggro import datasets
 from aggro.learner import Learner, rows_of
-from aggro.merging.changes import Change, apply, change_between
-from aggro.merging.learners import total
+from aggro.merging.changes import Change, add_in_tree, apply, change_between
+from aggro.merging.learners import merge_round, shard_of
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import merge_round, shard_of
 from aggro.plot.style import COLOURS, close_figure, open_figure
 from aggro.settings import METRICS as METRIC_TABLE
 from aggro.settings import Settings
@@ -159,10 +158,16 @@ def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], shards
     """Return the shards after training, with C scaled by their number."""
     before, changes = take_apart(learner), []
     for unit in units:
-        shard: Any = shard_of(learner, shards)
+        shard: Any = shard_of(learner, shards, square_of(rows[0]))
         learn(shard, rows, unit)
         changes.append(change_between(before, take_apart(shard), shard))
-    return total(changes)
+    return add_in_tree(changes)
+
+
+def square_of(X: Any) -> float:
+    """Return the mean of ‖x‖², the constant feature included."""
+    values = X.data if hasattr(X, "indptr") else X
+    return float(np.square(values).sum()) / X.shape[0] + 1.0
 
 
 def averaged(change: Change) -> Change:

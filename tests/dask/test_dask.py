@@ -16,7 +16,7 @@ import aggro
 import aggro.dask
 from aggro.dask import AROWClassifier, PassiveAggressiveRegressor, hashed
 from aggro.dask.inputs import block_of
-from aggro.merging.order import digest
+from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -39,14 +39,14 @@ def test_one_partition_in_one_round_is_what_one_machine_learns(client):
 def test_little_data_are_learned_as_one_machine_learns_them(client, kind, params):
     local = getattr(aggro, kind)(random_state=0, **params).fit(X, Y)
     model = getattr(aggro.dask, kind)(random_state=0, **params).fit(*arrays())
-    assert content(model) == digest(vars(record_of(local)))
+    assert content(model) == bytes_of(record_of(local))
     assert model.n_iter_ == local.n_iter_
     assert [each["rows"] for each in model.history_] == [len(Y)]
     bad = X.copy()
     bad[450, 4] = np.nan
     with pytest.raises(ValueError, match=r"partition 2, row 50\D"):
         model.fit(da.from_array(bad, chunks=(200, -1)), arrays()[1])
-    assert content(model) == digest(vars(record_of(local)))
+    assert content(model) == bytes_of(record_of(local))
 
 
 def test_arrays_frames_bags_delayed_and_files_learn_alike(client, tmp_path):

@@ -12,11 +12,10 @@ from scipy.sparse import csr_matrix
 
 from aggro import reference
 from aggro.learner import rows_of
-from aggro.merging.changes import add, apply, change_of
-from aggro.merging.learners import blank_like, merge_learners, total
-from aggro.merging.parts import square, take_apart, widened
-from aggro.merging.shards import merge_round
-from aggro.merging.table import DERIVED, REFUSED, RULES
+from aggro.merging.changes import Blend, add, add_in_tree, apply, change_of
+from aggro.merging.learners import merge_learners, merge_round
+from aggro.merging.parts import PIECES, like, square, take_apart, wider
+from aggro.merging.rules import DERIVED, NOT_MERGEABLE, RULE_OF
 from aggro.selection.common import make_learner
 from aggro.settings import METRICS as metric_table
 from aggro.settings import Settings
@@ -78,7 +77,7 @@ def test_equal_models_agree_on_their_weights(seed, more, classes):
 def test_changes_add_up_in_any_tree(seed, kind, started):
     begin, models, _ = learners(seed, kind, count=4, start=8 * started)
     a, b, c, d = (change_of(begin, each) for each in models)
-    for prior in (0.0, 1.0):
+    for prior in (Blend(), Blend(prior=1.0)):
         one = apply(begin, add(add(a, b), add(c, d)), prior)
         other = apply(begin, add(a, add(b, add(c, d))), prior)
         same_state(one, other, exact=False)
@@ -109,7 +108,7 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
     kind = {"metric": metric, "classes": classes, "more": {}}
     begin, models, _ = learners(seed, kind, start=7 * started)
     merged = weights_of(merge_learners(models, begin if started else None))
-    start = weights_of(begin if started else blank_like(models[0]))
+    start = weights_of(begin if started else like(models[0]))
     ends = [weights_of(each) for each in models]
     for name, news in (("weights", "update_counts"), ("bias", "bias_update_counts")):
         values = [each[name] for each in ends]
@@ -133,7 +132,7 @@ def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
     changes = [change_of(begin, each) for each in models]
     merged, start, *ends = (
         each.tables | each.rest
-        for each in map(take_apart, (merge_round(begin, (total(changes),)), begin, *models))
+        for each in map(take_apart, (merge_round(begin, (add_in_tree(changes),)), begin, *models))
     )
     for name, news in (("weights", "update_counts"), ("bias", "bias_update_counts")):
         counted = news if metric == "euclidean" else news.replace("update_counts", "precision")
@@ -163,7 +162,7 @@ def test_a_round_of_one_shard_is_that_shard(seed, metric):
 @given(SEEDS)
 def test_a_full_metric_merges_in_information_form(seed):
     _, models, _ = learners(seed, {"metric": "full", "classes": 2, "more": {}})
-    merged, blank = take_apart(merge_learners(models)), take_apart(blank_like(models[0]))
+    merged, blank = take_apart(merge_learners(models)), take_apart(like(models[0]))
     parts = [take_apart(each) for each in models]
 
     def vector(each):
@@ -213,7 +212,7 @@ def test_scales_are_those_of_all_rows(seed, started):
 def test_a_weight_counts_like_more_news(seed, weight):
     _, models, _ = learners(seed, {"metric": "euclidean", "classes": 2, "more": {}}, count=2)
     merged = weights_of(merge_learners(models, weights=[weight, 1.0]))
-    start, ends = weights_of(blank_like(models[0])), [weights_of(each) for each in models]
+    start, ends = weights_of(like(models[0])), [weights_of(each) for each in models]
     counts = [ends[0]["update_counts"] * weight, ends[1]["update_counts"]]
     expected = reference.by_update_counts(
         start["weights"], [each["weights"] for each in ends], counts
@@ -223,16 +222,8 @@ def test_a_weight_counts_like_more_news(seed, weight):
 
 def test_every_array_of_a_state_has_a_rule():
     """An array that is new in the core fails here until its rule is chosen."""
-    composed = {
-        "weights",
-        "average_shift",
-        "bias_sum",
-        "bias_variance",
-        "counters",
-        "record",
-        "drift",
-        "unit",
-    }
+    composed = {"weights", "average_shift", "bias_sum", "bias_variance"}
+    composed |= {array for array, _ in PIECES.values()}
     composed |= {f"{a}_{b}" for a in ("scale", "target") for b in ("rows", "mean", "spread")}
     shapes = [
         Settings("binary", mergeable=True, average=True, class_mean=0.1),
@@ -251,8 +242,8 @@ def test_every_array_of_a_state_has_a_rule():
                 learner = learner.learners[0]
             for name in learner.state():
                 plain = "full" if name.startswith("full_") else name
-                known = plain in RULES or plain in composed or plain in DERIVED
-                assert known or any(plain.startswith(each) for each in REFUSED), name
+                known = plain in RULE_OF or plain in composed or plain in DERIVED
+                assert known or any(plain.startswith(each) for each in NOT_MERGEABLE), name
 
 
 @pytest.mark.parametrize(
@@ -270,7 +261,7 @@ def test_what_cannot_be_merged_says_so(more, words):
     models = [taught(s, X, y), taught(s, X, y)]
     with pytest.raises(ValueError, match=words):
         merge_learners(models)
-    wide = [widened(each, np.arange(3), 5) for each in models]  # they have met other features
+    wide = [wider(each, [np.arange(3)], [5]) for each in models]  # they have met other features
     assert_close(wide[0].coef()[:, :3], models[0].coef())
     with pytest.raises(ValueError, match=words):
         merge_learners(wide)

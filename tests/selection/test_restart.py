@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import Learner, rows_of
-from aggro.merging.shards import shard_of
+from aggro.merging.learners import shard_of
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.selection.search_space import CLASSIFICATION_PAIRS, INTERVAL

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 import aggro
 import aggro.dask
-from aggro.merging.order import digest
+from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
 from aggro.spark import (
     AggroModel,
@@ -30,7 +30,7 @@ ONCE = {"max_iter": 1, "tol": None, "random_state": 0}
 
 
 def content(model):
-    return digest(vars(record_of(model)))
+    return bytes_of(record_of(model))
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,9 @@ from aggro.cli.output import STANDARD_OUTPUT, Console, check_files, label_text, 
 from aggro.cli.reading import Reading
 from aggro.io import Batch, Reader
 from aggro.io.sources import CACHE_SUFFIX, COMPRESSIONS, compressor_of, format_of
-from aggro.merging.models import merge_files
+from aggro.merging.models import merge
 from aggro.persistence.record import write_record
+from aggro.persistence.store import record_of
 
 CONVERT_EXAMPLES = """
 aggro convert data.csv data.svm --label price
@@ -150,7 +151,7 @@ def run_merge(args: argparse.Namespace) -> int:
     """Merge model files and write the result."""
     inputs = [*args.models, *([args.start] if args.start else [])]
     check_files({"--output": args.output}, inputs, None)
-    record = merge_files(args.models, args.start, args.weights)
+    record = record_of(merge(args.models, args.weights, start=args.start))
     write_record(record, args.output)
     learner = record.attributes.get("_learner")
     count = "" if learner is None else f" of {learner.examples:,} examples"

@@ -17,9 +17,10 @@ from dask.base import annotate
 from dask.delayed import Delayed, delayed
 
 from aggro.dask.inputs import Partition, prepare_all
+from aggro.merging.adapters import Update
 from aggro.merging.blocks import Block, Failed, Summary, summarise
 from aggro.merging.schedule import Task
-from aggro.merging.tasks import FAN_IN, Update, combine, learn, learn_alone
+from aggro.merging.tasks import FAN_IN, first_rows, learn, learn_alone
 
 
 class DaskEngine:
@@ -49,14 +50,12 @@ class DaskEngine:
         found = self._result(_listed([self._task(summarise, self._block(n)) for n in numbers]))
         return list(found)
 
-    def heads(self, numbers: Sequence[int], rows: int) -> list[Block]:
+    def heads(self, numbers: Sequence[int], rows: int) -> list[Block | Failed]:
         """Return the first rows of each of these partitions, which are held."""
         self._hold(numbers)
-        blocks = self._result(_listed([self._task(_head, self._block(n), rows) for n in numbers]))
-        for number, block in zip(numbers, blocks, strict=True):
-            if isinstance(block, Failed):
-                raise ValueError(f"partition {number}: {block.message}")
-        return list(blocks)
+        return list(
+            self._result(_listed([self._task(first_rows, self._block(n), rows) for n in numbers]))
+        )
 
     def learn_alone(self, model: Any, method: str, **more: Any) -> Any:
         """Learn all blocks in order on one worker; return the model or why that failed."""
@@ -76,7 +75,7 @@ class DaskEngine:
         ]
         while True:
             groups = [updates[i : i + FAN_IN] for i in range(0, len(updates), FAN_IN)]
-            updates = [self._task(combine, group) for group in groups]
+            updates = [self._task(Update.combined, group) for group in groups]
             if len(updates) == 1:
                 break
         update: Update = self._result(updates[0])
@@ -132,12 +131,6 @@ def _fields(partition: Partition) -> tuple[Any, ...]:
 def _listed(tasks: list[Delayed]) -> Delayed:
     listed: Delayed = delayed(list)(tasks)
     return listed
-
-
-def _head(block: Block | Failed, rows: int) -> Block | Failed:
-    if isinstance(block, Failed):
-        return block
-    return block.take(np.arange(min(rows, len(block))))
 
 
 def _learn_alone(

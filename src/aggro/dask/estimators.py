@@ -16,9 +16,8 @@ from aggro.dask.engine import DaskEngine
 from aggro.dask.inputs import partitions_of
 from aggro.dask.lazy import lazily, scored
 from aggro.estimators.linear import LinearModel
-from aggro.merging.progress import Progress
 from aggro.merging.training import Training
-from aggro.sklearn_api import draw_seed, store_parameters
+from aggro.sklearn_api import store_parameters
 from aggro.text.table import check_columns
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
@@ -65,8 +64,8 @@ class OnCluster:
         self._check_schedule()
         fresh = not (getattr(self, "warm_start", False) and hasattr(self, "_learner"))
         training = self._training((X, y, sample_weight, reading), fresh, self.shuffle)
-        passes = training.fit()
-        return self._take_over(training, passes)
+        training.fit()
+        return self._take_over(training)
 
     def partial_fit(
         self: Any,
@@ -88,25 +87,17 @@ class OnCluster:
         fresh = not hasattr(self, "_learner")
         training = self._training((X, y, sample_weight, reading), fresh, False)
         training.partial_fit(classes)
-        return self._take_over(training, passes=1)
+        return self._take_over(training)
 
     def _training(
         self: Any, data: tuple[Any, Any, Any, Any], fresh: bool, shuffle: bool
     ) -> Training:
         """Return the training to come, of a plain estimator; one that goes on is a copy."""
-        if self.rounds != "auto":
-            check_count("rounds", self.rounds)
-        if self.mix_every is not None:
-            check_count("mix_every", self.mix_every)
         engine = DaskEngine(self.client_, partitions_of(*data, texts=self._columns()))
         model = self._local(**self._plain_params())
-        if hasattr(model, "verbose"):
-            model.verbose = 0
         if not fresh:
             model.__dict__.update(copy.deepcopy(self._fitted_attributes()))
-        seed = draw_seed(self.random_state) if shuffle else None
-        progress = Progress(int(self.verbose), is_regressor(self))
-        return Training(engine, model, seed, self.rounds, self.mix_every, progress)
+        return Training(engine, model, shuffle, self.rounds, self.mix_every, self.verbose)
 
     def _check_schedule(self: Any) -> None:
         """Raise where a parameter of the passes is not valid."""
@@ -116,7 +107,7 @@ class OnCluster:
         """Return what is in each column of texts; None where rows are learned."""
         return None
 
-    def _take_over(self: Any, training: Training, passes: int) -> Any:
+    def _take_over(self: Any, training: Training) -> Any:
         """Take over what was learned."""
         params = training.model.get_params(deep=False)
         fitted = {k: v for k, v in vars(training.model).items() if k not in params}
@@ -164,9 +155,9 @@ class DaskEstimator(OnCluster, LinearModel):  # type: ignore[misc]  # fit takes 
     def _check_schedule(self) -> None:
         self._checked_passes()
 
-    def _take_over(self, training: Training, passes: int) -> Any:
-        super()._take_over(training, passes)
-        self._fitted = self._fitted.changed(n_iter=passes, parameters=self._parameters())
+    def _take_over(self, training: Training) -> Any:
+        super()._take_over(training)
+        self._fitted = self._fitted.changed(parameters=self._parameters())
         return self
 
     def to_local(self) -> Any:

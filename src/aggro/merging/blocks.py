@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from aggro.classes import Classes
 from aggro.learner import Array
 from aggro.text.sources import Laid, Listed
 from aggro.text.table import Table
@@ -34,17 +35,17 @@ class Block:
             )
 
     def take(self, order: Array) -> Block:
-        """Return some rows; all of them, as they are, are not copied."""
-        if len(order) and order[-1] - order[0] == len(order) - 1 and (np.diff(order) == 1).all():
+        """Return some rows; consecutive rows are not copied."""
+        some: Any = order
+        if len(order) and (np.diff(order) == 1).all():
+            some = slice(int(order[0]), int(order[-1]) + 1)
             if len(order) == len(self):
                 return self
-            some: Any = slice(int(order[0]), int(order[-1]) + 1)
-        else:
-            some = order
         weights = None if self.weights is None else self.weights[some]
         if isinstance(self.X, Table):
-            return Block(self.X.take(some), self.y[some], weights)
-        X = self.X.iloc[some] if hasattr(self.X, "iloc") else self.X[some]
+            X: Any = self.X.take(some)
+        else:
+            X = self.X.iloc[some] if hasattr(self.X, "iloc") else self.X[some]
         return Block(X, self.y[some], weights)
 
 
@@ -60,11 +61,18 @@ class Summary:
     """The size of a block, and what a model must know before it learns the block."""
 
     rows: int = 0
-    entries: float = 0.0  # per row, absent zeros not counted
+    entries: float = 0.0  # per row, without absent zeros
     nbytes: int = 0
     width: int = 0
     classes: Any = None
     error: str | None = None
+
+    def joined(self, other: Summary) -> Summary:
+        """Return the classes and the width of both blocks."""
+        classes = self.classes
+        if classes is not None and other.classes is not None:
+            classes = Classes(classes).admit(other.classes).labels
+        return replace(self, classes=classes, width=max(self.width, other.width))
 
 
 def summarise(block: Block | Failed) -> Summary:
@@ -75,21 +83,19 @@ def summarise(block: Block | Failed) -> Summary:
         block.check()
     except ValueError as error:
         return Summary(error=str(error))
-    rows, X = len(block), block.X
+    rows, X, y = len(block), block.X, np.asarray(block.y)
     if isinstance(X, Table):
-        nbytes = sum(map(_letters, X.texts)) + (0 if X.numbers is None else X.numbers.nbytes)
-        return Summary(rows, nbytes / LETTERS / max(rows, 1), nbytes, 1, classes_in(block.y))
-    if hasattr(X, "indptr"):
-        filled, nbytes = X.nnz, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+        nbytes, width = sum(map(_letters, X.texts)), 1
+        entries: float = nbytes / LETTERS
+        nbytes += 0 if X.numbers is None else X.numbers.nbytes
+    elif hasattr(X, "indptr"):
+        nbytes, width = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.shape[1]
+        entries = X.nnz
     else:
-        filled, nbytes = rows * X.shape[1], 8 * rows * X.shape[1]
-    return Summary(rows, filled / max(rows, 1), nbytes, int(X.shape[1]), classes_in(block.y))
-
-
-def classes_in(y: Any) -> Any:
-    """Return the classes among targets; None for an indicator matrix of several labels."""
-    array = np.asarray(y)
-    return np.unique(array) if array.ndim == 1 else None
+        width = X.shape[1]
+        entries, nbytes = rows * width, 8 * rows * width
+    classes = np.unique(y) if y.ndim == 1 else None
+    return Summary(rows, entries / max(rows, 1), nbytes, int(width), classes)
 
 
 def joined(blocks: Sequence[Block]) -> Block:
@@ -99,14 +105,10 @@ def joined(blocks: Sequence[Block]) -> Block:
         return blocks[0]
     weights = None
     if any(block.weights is not None for block in blocks):
-        weights = np.concatenate(
-            [np.ones(len(b)) if b.weights is None else b.weights for b in blocks]
-        )
-    return Block(
-        _joined_rows([block.X for block in blocks]),
-        np.concatenate([np.asarray(block.y) for block in blocks]),
-        weights,
-    )
+        each = (np.ones(len(b)) if b.weights is None else b.weights for b in blocks)
+        weights = np.concatenate(list(each))
+    y = np.concatenate([np.asarray(block.y) for block in blocks])
+    return Block(_joined_rows([block.X for block in blocks]), y, weights)
 
 
 def _joined_rows(parts: list[Any]) -> Any:
@@ -116,7 +118,7 @@ def _joined_rows(parts: list[Any]) -> Any:
         from scipy.sparse import vstack
 
         width = max(part.shape[1] for part in parts)
-        return vstack([wider_rows(part, width) for part in parts], format="csr")
+        return vstack([_wider(part, width) for part in parts], format="csr")
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 
@@ -124,34 +126,39 @@ def _joined_rows(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def wider_rows(X: Any, width: int) -> Any:
-    """Return sparse rows with as many columns, the same where they have them; others as they are.
+def wider_rows(block: Block, width: int) -> Block:
+    """Return a block whose sparse rows have at least this number of columns.
 
-    The rows that were given are not changed: they may be shared with other tasks.
+    The given rows are not changed, because they may be shared with other tasks.
     """
-    if not hasattr(X, "indptr") or X.shape[1] >= width:
-        return X
+    if not hasattr(block.X, "indptr") or block.X.shape[1] >= width:
+        return block
+    return replace(block, X=_wider(block.X, width))
+
+
+def _wider(X: Any, width: int) -> Any:
     return type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 def _joined_tables(tables: list[Table]) -> Table:
     first = tables[0]
-    texts: list[Any] = [
-        Listed([text for table in tables for text in _documents(table.texts[i])])
-        for i in range(len(first.texts))
-    ]
-    categories, numbers = None, None
+    texts: list[Any] = [_listed([t.texts[i] for t in tables]) for i in range(len(first.texts))]
+    categories = numbers = None
     if first.categories is not None:
-        categories = Listed([c for table in tables for c in _documents(table.categories)])
+        categories = _listed([table.categories for table in tables])
     if first.numbers is not None:
         numbers = np.concatenate([table.numbers for table in tables])
     return Table(texts, categories, numbers, sum(map(len, tables)))
 
 
-def _documents(texts: Any) -> list[Any]:
-    """Return the documents of a column as a list."""
-    listed = texts if isinstance(texts, Listed) else texts.take(np.arange(len(texts)))
-    return list(listed.documents)
+def _listed(columns: Sequence[Any]) -> Listed:
+    """Return the documents of several columns as one."""
+    return Listed([text for column in columns for text in _documents(column)])
+
+
+def _documents(column: Any) -> Sequence[Any]:
+    listed = column if isinstance(column, Listed) else column.take(np.arange(len(column)))
+    return listed.documents
 
 
 def _letters(texts: Any) -> int:

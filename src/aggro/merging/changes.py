@@ -1,14 +1,14 @@
-"""What a model has learned since a common start, as numbers that add up.
+"""What models have learned since a common start, as numbers that add up.
 
-A weight's change votes with its *news*: how many steps moved it, or the precision that it gained.
-So a model that never met a feature has no say in it, and one that met it often has more.
+The change of a weight is weighted by its *update count*: the number of steps that moved it, or the
+precision that it gained. A model that never met a feature then has no influence on its weight.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
@@ -16,27 +16,34 @@ import numpy as np
 
 from aggro.learner import Array, Learner
 from aggro.merging.parts import Parts, put_together, take_apart
-from aggro.merging.table import INFORMATION, REFUSED, VOTE, Since, Sum, rule_of
+from aggro.merging.rules import (
+    NOT_MERGEABLE,
+    Since,
+    add_parts,
+    apply_part,
+    change_of_part,
+    is_summed,
+    rule_of,
+)
 
-NEWS = {
-    "weights": "update_counts",
-    "average": "update_counts",
-    "bias": "bias_update_counts",
-    "bias_average": "bias_update_counts",
+COUNTS = {  # the part with the update counts of a part, in any metric
+    "weights": ("update_counts", "precision"),
+    "average": ("update_counts", "precision"),
+    "bias": ("bias_update_counts", "bias_precision"),
+    "bias_average": ("bias_update_counts", "bias_precision"),
 }
-PRECISION = {"update_counts": "precision", "bias_update_counts": "bias_precision"}
-STARTS = {"average": "weights", "bias_average": "bias"}
-SHORT = 8  # numbers of a line that are added column by column
+AVERAGE_OF = {"average": "weights", "bias_average": "bias"}
+NARROW = 8  # numbers of a line that are added column by column
 
 
 @dataclass
 class Change:
     """What one or several models add to their common start.
 
-    ``tables`` hold the lines of the features in ``touched`` alone, in rising order. A vote is four
-    numbers: the change times its news, the plain change, the news, and whether there was any. Of
-    one model the tables hold the plain change, and ``news`` the rest: less than half as much
-    travels, and votes are made when changes are added.
+    ``tables`` have lines for the features in ``touched`` alone, in rising order. A weighted change
+    is four numbers: the change times its update count, the plain change, the count, and the number
+    of models with a positive count. While ``counts`` is given, the change is of one model and the
+    tables hold plain changes, which takes less than half as many bytes.
     """
 
     since: Since
@@ -44,58 +51,79 @@ class Change:
     touched: Array
     tables: dict[str, Array] = field(default_factory=dict)
     rest: dict[str, Array] = field(default_factory=dict)
-    news: Array | None = None
+    counts: Array | None = None
 
     @property
     def nbytes(self) -> int:
-        """How much travels."""
-        news = [] if self.news is None else [self.news]
-        arrays = (self.touched, *self.tables.values(), *self.rest.values(), *news)
+        """The size when sent."""
+        counts = [] if self.counts is None else [self.counts]
+        arrays = (self.touched, *self.tables.values(), *self.rest.values(), *counts)
         return int(sum(array.nbytes for array in arrays))
 
     def lines(self, name: str, weight: float = 1.0) -> Array:
-        """Return a table as it adds up: of one model alone the votes are made here."""
+        """Return a table in the form that adds up."""
         table = self.tables[name]
-        if self.news is None or rule_of(name) is not VOTE:
+        if self.counts is None or rule_of(name) != "weighted":
             return table
-        return _votes(table, self.news, weight)
+        return _weighted(table, self.counts, weight)
+
+    def renumbered(self, numbers: Array, features: int) -> Change:
+        """Return the same change where the touched features have other numbers."""
+        order = np.argsort(numbers, kind="stable")
+        tables = {name: table[order] for name, table in self.tables.items()}
+        counts = None if self.counts is None else self.counts[order]
+        return Change(self.since, features, numbers[order], tables, self.rest, counts)
 
 
-def _votes(moved: Array, news: Array, weight: float) -> Array:
-    """Return the four numbers of each vote; in memory each of the four lies by itself."""
-    return np.moveaxis(np.stack([news * moved, weight * moved, news, news > 0]), 0, -1)
+def _weighted(moved: Array, counts: Array, weight: float) -> Array:
+    """Return the four numbers of each weighted change; in memory, each of the four is one block."""
+    four = np.stack([counts * moved, weight * moved, counts, counts > 0])
+    return np.moveaxis(four, 0, -1)
+
+
+def check_mergeable(learner: Learner) -> None:
+    """Raise if a part of a learner cannot be merged, or its updates were not counted."""
+    state, s = learner.state(), learner.settings
+    for name, why in NOT_MERGEABLE.items():
+        if name in state:
+            why = why.format(queue=s.queue, forgetting=s.forgetting)
+            raise ValueError(f"Such models cannot be merged: {why}.")
+    if s.metric == "euclidean" and not s.mergeable:
+        raise ValueError(
+            "These models did not count the updates of each weight, and a plain mean of weights "
+            "learns little from many models; make them with mergeable=True."
+        )
+
+
+# -- one model -----------------------------------------------------------------------------------
 
 
 def change_of(start: Learner, end: Learner, weight: float = 1.0) -> Change:
-    """Return what a learner has learned since the start, its votes multiplied by a weight."""
+    """Return what a learner has learned since the start, its influence multiplied by a weight."""
     check_mergeable(end)
     return change_between(take_apart(start), take_apart(end), end, weight)
 
 
 def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.0) -> Change:
-    """Return the change from some parts to others, both of learners like ``end``."""
+    """Return the change between the parts of two learners of the shape of ``end``."""
     old, new = before.rest, after.rest
-    since = Since(
-        1.0,
-        float(new["examples"][0] - old["examples"][0]),
-        _averaged(new) - _averaged(old),
-        _averaged(old),
-        end.model.memory,
-    )
+    examples = float(new["examples"][0] - old["examples"][0])
+    averaged = _averaged(new) - _averaged(old)
+    since = Since(1.0, examples, averaged, _averaged(old), end.model.memory)
     touched = _touched(before.tables, after.tables)
-    was = {name: table[touched] for name, table in before.tables.items()}
-    now = {name: table[touched] for name, table in after.tables.items()}
+    was, now = ({n: table[touched] for n, table in p.tables.items()} for p in (before, after))
     change = Change(since, end.features, touched)
     change.tables = _changes(was, now, since)
-    change.news = _news(was, now, "weights", weight)
+    change.counts = _counts(was, now, "weights", weight)
     if weight != 1.0:
         change.tables = {name: change.lines(name, weight) for name in change.tables}
-        change.news = None
+        change.counts = None
     change.rest = _changes(old, new, since)
-    for name in NEWS.keys() & change.rest.keys():
-        change.rest[name] = _votes(change.rest[name], _news(old, new, name, weight), weight)
+    for name in COUNTS.keys() & change.rest.keys():
+        counts = _counts(old, new, name, weight)
+        change.rest[name] = _weighted(change.rest[name], counts, weight)
     if end.settings.metric == "full":
-        _inform(change, (before, after), end, weight)
+        _add_full(change, (before, after), end, weight)
     return change
 
 
@@ -104,233 +132,183 @@ def _averaged(counters: dict[str, Array]) -> float:
     return float(counters.get("late_weight", counters["averaged"])[0])
 
 
-def add(*changes: Change) -> Change:
-    """Return changes since the same start as one."""
-    first, known = changes[0], np.zeros(changes[0].features, bool)
-    summed = ("shards", "examples", "averaged")
-    since = {name: sum(getattr(each.since, name) for each in changes) for name in summed}
-    for each in changes:
-        known[each.touched] = True
-    touched, place_of = np.flatnonzero(known), np.cumsum(known) - 1
-    places = [place_of[each.touched] for each in changes]
-    everything = Change(replace(first.since, **since), first.features, touched)
-    for name in first.tables:
-        lines = (each.lines(name) for each in changes)
-        everything.tables[name] = _add_lines(name, lines, places, len(touched))
-    for name in first.rest:
-        rest = [each.rest[name] for each in changes]
-        everything.rest[name] = reduce(partial(_add, name), rest)
-    return everything
-
-
-def _add_lines(name: str, lines: Iterable[Array], places: list[Array], count: int) -> Array:
-    """Return the sum of the lines of a table, each at its place; what a change has not is zero."""
-    total: Array | None = None
-    for each, place in zip(lines, places, strict=True):
-        if total is None:
-            order: Any = "F" if _is_short(each) else "C"
-            total = np.zeros((count, *each.shape[1:]), each.dtype, order)
-        if _are_summed(name):
-            _add_at(total, place, each)
-        else:
-            wide = np.zeros_like(total)
-            wide[place] = each
-            total = _add(name, total, wide)
-    assert total is not None  # there is at least one change
-    return total
-
-
-def _add_at(total: Array, place: Array, lines: Array) -> None:
-    """Add lines at their places, column by column where they are short: that is much faster."""
-    if _is_short(lines):
-        for column in np.ndindex(lines.shape[1:]):
-            of_column = (slice(None), *column)
-            total[of_column][place] += lines[of_column]
-    else:
-        total[place] += lines
-
-
-def _is_short(lines: Array) -> bool:
-    return lines.ndim > 1 and math.prod(lines.shape[1:]) <= SHORT
-
-
-def apply(
-    start: Learner,
-    change: Change,
-    prior: float = 0.0,
-    damping: float = 0.0,
-    relaxation: float = 0.0,
-) -> Learner:
-    """Return the start with the changes of all models.
-
-    ``prior`` tells how much of the precision at the start votes, too: 0 is the mean by news, 1 the
-    information form, which adds what independent samples tell, and is for one merge from a start
-    that knows little. ``damping`` shortens the change of weights that few models have news about:
-    by the share of those that have, to this power. ``relaxation`` lengthens the change of weights
-    that several models have news about: r of n models by r (1 - 1 / n).
-    """
-    parts = take_apart(start)
-    how = (change.since, prior, damping, relaxation)
-    lines = {name: table[change.touched] for name, table in parts.tables.items()}
-    tables = _applied(lines, {name: change.lines(name) for name in change.tables}, *how)
-    _average_untouched(parts, change)
-    for name, table in tables.items():
-        parts.tables[name][change.touched] = table
-    rest = _applied(parts.rest, change.rest, *how)
-    if start.settings.metric == "full":
-        _apply_full(parts, rest, change, start, prior)
-    parts.rest = rest
-    return put_together(start, parts)
-
-
-def check_mergeable(learner: Learner) -> None:
-    """Raise if something that a learner is made of cannot be merged, or was not counted."""
-    state, s = learner.state(), learner.settings
-    for name, why in REFUSED.items():
-        if name in state:
-            raise ValueError(
-                f"Such models cannot be merged: "
-                f"{why.format(queue=s.queue, forgetting=s.forgetting)}."
-            )
-    if s.metric == "euclidean" and not s.mergeable:
-        raise ValueError(
-            "These models did not count how many steps moved each weight, and a plain mean of "
-            "weights learns little from many models; make them with mergeable=True."
-        )
-
-
-# -- the parts -------------------------------------------------------------------------------
-
-
 def _touched(before: dict[str, Array], after: dict[str, Array]) -> Array:
     """Return the features that changed; the average of others follows from their weights."""
     changed = np.zeros(len(after["weights"]), bool)
     for name, table in after.items():
         if name != "average":
-            unlike = table != before[name]
-            changed |= unlike.any(axis=1) if unlike.ndim > 1 else unlike
+            differs = table != before[name]
+            changed |= differs.any(axis=1) if differs.ndim > 1 else differs
     return np.flatnonzero(changed)
 
 
-def _news(before: dict[str, Array], after: dict[str, Array], name: str, weight: float) -> Array:
-    """Return how much news there is about each number of a part."""
-    counted = NEWS[name]
-    if counted not in after:
-        counted = PRECISION[counted]
-    if counted not in after:  # a full metric votes in another way
-        return np.full(after[name].shape, weight)
-    return np.asarray(weight * np.maximum(after[counted] - before[counted], 0.0))
+def _counts(before: dict[str, Array], after: dict[str, Array], name: str, weight: float) -> Array:
+    """Return the update counts since the start of each number of a part."""
+    for counts in COUNTS[name]:
+        if counts in after:
+            return np.asarray(weight * np.maximum(after[counts] - before[counts], 0.0))
+    return np.full(after[name].shape, weight)  # a full metric: see below
 
 
 def _changes(before: dict[str, Array], after: dict[str, Array], since: Since) -> dict[str, Array]:
-    """Return how each part has changed; what votes, how far it moved."""
+    """Return the change of each part; of an average, its mean over the rounds since the start."""
     changes = {}
     for name, end in after.items():
-        rule = rule_of(name)
-        if rule is VOTE:
-            changes[name] = _moved(before, end, name, since)
-        elif rule is not INFORMATION:
-            changes[name] = rule.change(before[name], end, since)
+        if rule_of(name) == "information":
+            continue
+        changes[name] = change_of_part(name, before[name], end, since)
+        if name in AVERAGE_OF:
+            mean = changes[name] / (since.averaged or math.inf)
+            changes[name] = mean - before[AVERAGE_OF[name]] * (since.averaged > 0)
     return changes
 
 
-def _moved(before: dict[str, Array], end: Array, name: str, since: Since) -> Array:
-    """Return how far a part has moved; an average, its mean over the rounds since the start."""
-    if name not in STARTS:
-        return np.asarray(end - before[name])
-    if not since.averaged:
-        return np.zeros_like(end)
-    return np.asarray((end - before[name]) / since.averaged - before[STARTS[name]])
+# -- the sum -------------------------------------------------------------------------------------
 
 
-def _are_summed(name: str) -> bool:
-    rule = rule_of(name)
-    return rule in (VOTE, INFORMATION) or isinstance(rule, Sum)
+def add(*changes: Change) -> Change:
+    """Return changes since the same start as one."""
+    known = np.zeros(changes[0].features, bool)
+    for each in changes:
+        known[each.touched] = True
+    touched, place_of = np.flatnonzero(known), np.cumsum(known) - 1
+    since = reduce(Since.plus, (each.since for each in changes))
+    total = Change(since, changes[0].features, touched)
+    places = [place_of[each.touched] for each in changes]
+    for name in changes[0].tables:
+        lines = [each.lines(name) for each in changes]
+        total.tables[name] = _add_lines(name, lines, places, len(touched))
+    for name in changes[0].rest:
+        rest = (each.rest[name] for each in changes)
+        total.rest[name] = reduce(partial(add_parts, name), rest)
+    return total
 
 
-def _add(name: str, some: Array, others: Array) -> Array:
-    both: Array = some + others if _are_summed(name) else rule_of(name).add(some, others)
-    return both
+def add_in_tree(changes: Sequence[Any], add: Callable[..., Any] = add) -> Any:
+    """Return several changes as one, added in pairs."""
+    while len(changes) > 1:
+        changes = [add(*changes[i : i + 2]) for i in range(0, len(changes), 2)]
+    return changes[0]
+
+
+def _add_lines(name: str, lines: list[Array], places: list[Array], count: int) -> Array:
+    """Return the sum of the lines of a table, each at its place; absent lines are zero."""
+    columns = list(np.ndindex(lines[0].shape[1:]))
+    narrow = lines[0].ndim > 1 and len(columns) <= NARROW
+    total = np.zeros((count, *lines[0].shape[1:]), lines[0].dtype, "F" if narrow else "C")
+    for each, place in zip(lines, places, strict=True):
+        if not is_summed(name):
+            wide = np.zeros_like(total)
+            wide[place] = each
+            total = add_parts(name, total, wide)
+        elif narrow:  # much faster
+            for column in columns:
+                at: Any = (slice(None), *column)
+                total[at][place] += each[at]
+        else:
+            total[place] += each
+    return total
+
+
+# -- applying it ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Blend:
+    """How weighted changes are applied.
+
+    Parameters
+    ----------
+    prior : float
+        Share of the precision at the start that counts as evidence, too: 0 is the mean by update
+        counts, 1 the information form, which adds independent samples and suits one merge from an
+        untrained start.
+    damping : float
+        Shortens the change of weights that few models have updated: by their share, to this power.
+    relaxation : float
+        Extends the change of weights that r models have updated: by r (1 - 1 / n).
+    """
+
+    prior: float = 0.0
+    damping: float = 0.0
+    relaxation: float = 0.0
+
+    def change(self, four: Array, shards: float, precision: Any = 0.0) -> Array:
+        """Return the common change: the mean by update counts, or the plain mean without any."""
+        weighted, plain, counts, models = np.moveaxis(four, -1, 0)
+        known = self.prior * precision
+        total, none = counts + known, plain / shards
+        mean = np.divide(weighted + known * plain, total, out=none, where=total > 0)
+        if self.damping:
+            mean *= (np.maximum(models, 1.0) / shards) ** self.damping
+        mean *= 1.0 + self.relaxation * (1.0 - 1.0 / np.maximum(models, 1.0))
+        return np.asarray(mean)
+
+
+MEAN = Blend()
+
+
+def apply(start: Learner, change: Change, blend: Blend = MEAN) -> Learner:
+    """Return the start with the changes of all models."""
+    parts, touched = take_apart(start), change.touched
+    lines = {name: table[touched] for name, table in parts.tables.items()}
+    changes = {name: change.lines(name) for name in change.tables}
+    if "average" in parts.tables:  # weights that nobody moved were the same in all rounds
+        still = np.ones((start.features, 1))
+        still[touched] = 0.0
+        parts.tables["average"] += change.since.averaged * parts.tables["weights"] * still
+    for name, table in _applied(lines, changes, change.since, blend).items():
+        parts.tables[name][touched] = table
+    rest = _applied(parts.rest, change.rest, change.since, blend)
+    if start.settings.metric == "full":
+        _apply_full(parts, rest, change, start, blend.prior)
+    parts.rest = rest
+    return put_together(start, parts)
 
 
 def _applied(
-    start: dict[str, Array],
-    changes: dict[str, Array],
-    since: Since,
-    prior: float,
-    damping: float,
-    relaxation: float,
+    start: dict[str, Array], changes: dict[str, Array], since: Since, blend: Blend
 ) -> dict[str, Array]:
-    result, shape = {}, (damping, relaxation)
+    """Return parts with their changes."""
+    result = dict(start)
     for name, change in changes.items():
-        rule = rule_of(name)
-        if rule is INFORMATION:
+        if rule_of(name) == "information":
             continue
-        if rule is not VOTE:
-            value = rule.applied(start[name], change, since)
-        elif name in STARTS:
-            mean = start[STARTS[name]] + elected(change, since.shards, 0.0, *shape)
+        if name not in COUNTS:
+            value = apply_part(name, start[name], change, since)
+        elif name in AVERAGE_OF:
+            mean = start[AVERAGE_OF[name]] + blend.change(change, since.shards)
             value = start[name] + since.averaged * mean
         else:
-            known = _prior(start, name, prior)
-            value = start[name] + elected(change, since.shards, known, *shape)
+            counts, precision = COUNTS[name]
+            known = 0.0 if counts in start else start.get(precision, 0.0)
+            value = start[name] + blend.change(change, since.shards, known)
         result[name] = value.astype(start[name].dtype)
-    return start | result
+    return result
 
 
-def _prior(start: dict[str, Array], name: str, prior: float) -> Any:
-    counted = NEWS[name]
-    known = None if counted in start else start.get(PRECISION[counted])
-    return 0.0 if known is None or not prior else prior * known
-
-
-def elected(
-    votes: Array, shards: float, prior: Any = 0.0, damping: float = 0.0, relaxation: float = 0.0
-) -> Array:
-    """Return the change that the votes agree on: the mean by news, or by plain changes without."""
-    weighed, plain, news, met = np.moveaxis(votes, -1, 0)
-    total = news + prior
-    mean = np.divide(weighed + prior * plain, total, out=plain / shards, where=total > 0)
-    if damping:
-        mean *= (np.maximum(met, 1.0) / shards) ** damping
-    mean *= 1.0 + relaxation * (1.0 - 1.0 / np.maximum(met, 1.0))
-    return np.asarray(mean)
-
-
-def _average_untouched(parts: Parts, change: Change) -> None:
-    """Weights that nobody moved were the same in all rounds."""
-    if "average" in parts.tables:
-        parts.tables["average"] += change.since.averaged * parts.tables["weights"]
-        touched = change.touched
-        parts.tables["average"][touched] -= change.since.averaged * parts.tables["weights"][touched]
-
-
-# -- the full metric -------------------------------------------------------------------------
+# -- the full metric -----------------------------------------------------------------------------
 
 
 def _groups(learner: Learner) -> list[tuple[str, slice]]:
     """Return the name and the outputs of each group of a full metric."""
-    names = sorted(
-        (name for name in learner.state() if name.startswith("full_")),
-        key=lambda name: int(name.removeprefix("full_")),
-    )
-    each = learner.outputs * learner.models // len(names)
-    return [(name, slice(i * each, (i + 1) * each)) for i, name in enumerate(names)]
+    count = sum(name.startswith("full_") for name in learner.state())
+    each = learner.outputs * learner.models // count
+    return [(f"full_{i}", slice(i * each, (i + 1) * each)) for i in range(count)]
 
 
-def _with_bias(weights: Array, bias: Array, outputs: slice, size: int) -> Array:
-    both = np.vstack([weights[:, outputs], bias[None, outputs]])
+def _vectors(parts: Parts, outputs: slice, size: int) -> Array:
+    """Return the weights of a group with the intercept, if it has one."""
+    both = np.vstack([parts.tables["weights"][:, outputs], parts.rest["bias"][None, outputs]])
     return np.asarray(both[:size])
 
 
-def _inform(change: Change, parts: tuple[Parts, Parts], end: Learner, weight: float) -> None:
-    """Matrices add; the weights of a group vote with all that its metric has learned."""
+def _add_full(change: Change, parts: tuple[Parts, Parts], end: Learner, weight: float) -> None:
+    """Add the matrices, and the weights of each group multiplied by the precision it gained."""
     before, after = parts
     for name, outputs in _groups(end):
         gained = weight * (after.rest[name] - before.rest[name])
-        size = len(gained)
-        moved = _with_bias(after.tables["weights"], after.rest["bias"], outputs, size)
-        moved = moved - _with_bias(before.tables["weights"], before.rest["bias"], outputs, size)
+        moved = _vectors(after, outputs, len(gained)) - _vectors(before, outputs, len(gained))
         change.rest[name] = gained
         change.rest[f"{name}_votes"] = np.stack([gained @ moved, weight * moved], axis=-1)
     del change.tables["weights"], change.rest["bias"]
@@ -339,9 +317,9 @@ def _inform(change: Change, parts: tuple[Parts, Parts], end: Learner, weight: fl
 def _apply_full(
     parts: Parts, rest: dict[str, Array], change: Change, start: Learner, prior: float
 ) -> None:
-    """The change that fits all models best, each measured in what its metric has learned.
+    """Apply the change that fits all models best, each measured by the precision it gained.
 
-    Directions in which nobody has learned take a little of the start's precision as prior.
+    In directions without updates, a small share of the precision at the start is the prior.
     """
     share = prior or 1.0 / change.since.shards
     for name, outputs in _groups(start):

@@ -1,13 +1,13 @@
-"""What vectorisers of texts have counted apart: words are known by their columns, not by places.
+"""What text encoders have counted: words are identified by their columns, not by their positions.
 
-All that an encoder knows is a dictionary of arrays, its state. What it has learned since a start is
-one, too, of the columns that it met since; so states are taken from each other, and added.
+The state of an encoder is a dictionary of arrays, and so is the difference of two states, of the
+columns that were met in between. Differences can be added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,54 +22,62 @@ SUMS = ("number_squares", "number_counts")
 def since(before: State, after: State) -> State:
     """Return what was counted between two states of an encoder."""
     change = {name: after[name] - before[name] for name in SUMS if name in after}
-    for where in _tables(after):
-        columns, counts = _counted(after, where)
-        known, old = _counted(before, where)
-        counts = counts - _found(columns, known, old)
+    for table in _tables(after):
+        columns, counts = _counted(after, table)
+        known, old = _counted(before, table)
+        counts = counts - _counts_of(columns, known, old)
         met = (counts > 0) | ~np.isin(columns, known)
-        change |= _table(after, where, columns[met], counts[met])
-        documents = where.replace("columns", "documents")
+        change |= _table(after, table, columns[met], counts[met])
+        documents = table.replace("columns", "documents")
         if documents in after:
             change[documents] = np.array([after[documents][0] - before[documents][0], 1.0])
     for source in _named(after):
-        names = Names.of(after, source)
-        change |= names.less(Names.of(before, source)).state(source)
+        known_names = names_in(before, source)
+        more = {w: n - known_names.get(w, 0) for w, n in names_in(after, source).items()}
+        change |= state_of_names(source, {word: n for word, n in more.items() if n > 0})
     return change
 
 
 def together(states: Sequence[State]) -> State:
-    """Return all that was counted; columns come in the order in which the states have them."""
+    """Return the sum of states; columns and names keep the order of their first appearance."""
     first = states[0]
     total = {
         name: np.sum([each[name] for each in states], axis=0) for name in SUMS if name in first
     }
-    for where in _tables(first):
-        counted = [_counted(each, where) for each in states]
-        columns = _once(np.concatenate([each for each, _ in counted]))
-        counts = sum((_found(columns, *each) for each in counted), np.zeros(len(columns)))
-        total |= _table(first, where, columns, counts)
-        documents = where.replace("columns", "documents")
+    for table in _tables(first):
+        columns, counts = (
+            np.concatenate(part)
+            for part in zip(*(_counted(each, table) for each in states), strict=True)
+        )
+        _, places, which = np.unique(columns, return_index=True, return_inverse=True)
+        order = np.argsort(places)
+        total |= _table(first, table, columns[places[order]], np.bincount(which, counts)[order])
+        documents = table.replace("columns", "documents")
         if documents in first:
             total[documents] = np.array([sum(each[documents][0] for each in states), 1.0])
     for source in _named(first):
-        total |= Names.all_of([Names.of(each, source) for each in states]).state(source)
+        names: dict[bytes, int] = {}
+        for each in states:
+            for word, count in names_in(each, source).items():
+                names[word] = names.get(word, 0) + count
+        total |= state_of_names(source, names)
     return total
 
 
 def nameless(state: State) -> State:
-    """Return a state that remembers no names."""
-    empty = {name: array[:0] for name, array in state.items() if _part(name) in NAMES}
+    """Return a state without names."""
+    empty = {name: array[:0] for name, array in state.items() if name.partition("_")[2] in NAMES}
     return state | empty
 
 
-# -- places and columns ------------------------------------------------------------------------
+# -- positions and columns -----------------------------------------------------------------------
 
 
 def keys_of(encoder: Encoder, which: int) -> Array:
-    """Return what each feature of a range is called everywhere; -1 for one that nobody uses.
+    """Return the key of each feature of a range, equal in all encoders; -1 for unused features.
 
-    The feature at place p of source s of m is the number p m + s. Its key is c m + s, where c is
-    the column at that place, which all encoders have in common.
+    The feature at position p of source s of m is the number p m + s. Its key is c m + s, where c is
+    the column at that position.
     """
     state, sources = encoder.state(), encoder.sources
     keys = np.full(encoder.features(which), -1, np.int64)
@@ -90,13 +98,13 @@ def key_space(encoder: Encoder) -> int:
 
 
 def finder(known: Array) -> Callable[[Array], Array]:
-    """Return what finds keys among those of an encoder: the feature of each, and -1 for -1."""
+    """Return a function that finds the feature of each of some known keys, and -1 of -1."""
     order = np.argsort(known, kind="stable")
     ordered = known[order]
     return lambda keys: np.where(keys < 0, -1, order[np.searchsorted(ordered, keys)])
 
 
-# -- the arrays of a state ---------------------------------------------------------------------
+# -- the arrays of a state -----------------------------------------------------------------------
 
 
 def _tables(state: State) -> list[str]:
@@ -104,111 +112,42 @@ def _tables(state: State) -> list[str]:
     return [name for name in state if "_columns_" in name]
 
 
-def _counted(state: State, where: str) -> tuple[Array, Array]:
-    """Return columns, and in how many documents each was met, where that is counted."""
-    columns = state[where]
+def _counted(state: State, table: str) -> tuple[Array, Array]:
+    """Return columns and their document counts, or zeros where these are not counted."""
+    columns = state[table]
     counts = np.zeros(len(columns))
-    known = state.get(where.replace("columns", "with"), counts)
+    known = state.get(table.replace("columns", "with"), counts)
     counts[: len(known)] = known
     return columns, counts
 
 
-def _table(like: State, where: str, columns: Array, counts: Array) -> State:
-    counted = where.replace("columns", "with")
-    return {where: columns} | ({counted: counts} if counted in like else {})
+def _table(like: State, table: str, columns: Array, counts: Array) -> State:
+    counted = table.replace("columns", "with")
+    return {table: columns} | ({counted: counts} if counted in like else {})
 
 
-def _found(columns: Array, known: Array, counts: Array) -> Array:
-    """Return the counts of some columns among those that are known; 0 for others."""
+def _counts_of(columns: Array, known: Array, counts: Array) -> Array:
+    """Return the counts of some columns; 0 for those that are not known."""
     table = np.zeros(max(columns.max(initial=0), known.max(initial=0)) + 1)
     table[known] = counts
     return np.asarray(table[columns])
 
 
-def _part(name: str) -> str:
-    return name.partition("_")[2]
-
-
 def _named(state: State) -> list[str]:
     """Return the sources that remember names."""
-    return [name.partition("_")[0] for name in state if _part(name) == "names"]
+    return [name.removesuffix("_names") for name in state if name.endswith("_names")]
 
 
-def _once(columns: Array) -> Array:
-    """Return the columns in the order in which they come first."""
-    return np.asarray(columns[np.sort(np.unique(columns, return_index=True)[1])])
+def names_in(state: State, source: str) -> dict[bytes, int]:
+    """Return the names that a source remembers, with their counts."""
+    data, ends, counts = (state[f"{source}_{part}"] for part in NAMES)
+    whole, places = data.tobytes(), pairwise([0, *ends.tolist()])
+    return dict(zip((whole[i:j] for i, j in places), counts.tolist(), strict=True))
 
 
-# -- names ---------------------------------------------------------------------------------------
-
-FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, and of many bits
-
-
-@dataclass
-class Names:
-    """Names that a source remembers, all bytes in a row, and how often each came.
-
-    Names are told apart by 64 bits: two of a million are taken for one with a chance of 1e-8, and
-    then one of them is not told in explanations.
-    """
-
-    data: Array
-    ends: Array
-    counts: Array
-
-    @staticmethod
-    def of(state: State, source: str) -> Names:
-        """Return the names of a source."""
-        return Names(*(state[f"{source}_{part}"] for part in NAMES))
-
-    def state(self, source: str) -> State:
-        """Return the names as a part of a state."""
-        arrays = (self.data, self.ends, self.counts)
-        return {f"{source}_{part}": array for part, array in zip(NAMES, arrays, strict=True)}
-
-    @staticmethod
-    def all_of(several: Sequence[Names]) -> Names:
-        """Return the names of several, each once, where it came first, and counted together."""
-        counts = np.concatenate([each.counts for each in several])
-        bytes_before = np.cumsum([0, *(len(each.data) for each in several[:-1])])
-        ends = [each.ends + n for each, n in zip(several, bytes_before, strict=True)]
-        whole = Names(np.concatenate([each.data for each in several]), np.concatenate(ends), counts)
-        hashes = np.concatenate([each.hashes() for each in several])
-        _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
-        whole.counts = np.bincount(which, counts, len(first)).astype(np.int64)[which]
-        return whole.take(np.sort(first))
-
-    def less(self, known: Names) -> Names:
-        """Return how often each came beyond what is known; only those that did."""
-        if len(known.ends):
-            order = np.argsort(old := known.hashes())
-            hashes = self.hashes()
-            places = order[np.searchsorted(old, hashes, sorter=order).clip(max=len(old) - 1)]
-            more = self.counts - np.where(old[places] == hashes, known.counts[places], 0)
-        else:
-            more = self.counts
-        left = Names(self.data, self.ends, more)
-        return left if (more > 0).all() else left.take(np.flatnonzero(more > 0))
-
-    def take(self, which: Array) -> Names:
-        """Return some of the names."""
-        starts, lengths = self._places()
-        ends = np.cumsum(lengths[which])
-        moved = np.repeat(starts[which] - (ends - lengths[which]), lengths[which])
-        return Names(self.data[moved + np.arange(len(moved))], ends, self.counts[which])
-
-    def hashes(self) -> Array:
-        """Return a number of 64 bits for each name: polynomials of its bytes at two places."""
-        starts, lengths = self._places()
-        within = np.arange(len(self.data)) - np.repeat(starts, lengths)
-        letters = self.data.astype(np.uint64) + np.uint64(1)
-        sums, filled = np.zeros((2, len(lengths)), np.uint64), lengths > 0
-        for total, factor in zip(sums, FACTORS, strict=True):
-            powers = np.full(lengths.max(initial=0), factor, np.uint64).cumprod()
-            terms = letters * powers[within]
-            total[filled] = np.add.reduceat(terms, starts[filled]) if filled.any() else 0
-        return np.asarray(sums[0] ^ (sums[1] >> np.uint64(29)) * np.uint64(FACTORS[0]))
-
-    def _places(self) -> tuple[Array, Array]:
-        starts = np.append(0, self.ends[:-1])[: len(self.ends)]
-        return starts, self.ends - starts
+def state_of_names(source: str, names: dict[bytes, int]) -> State:
+    """Return names with their counts as a part of a state."""
+    data = np.frombuffer(b"".join(names), np.uint8)
+    ends = np.cumsum([len(word) for word in names], dtype=np.int64)
+    arrays: tuple[Array, ...] = (data, ends, np.array(list(names.values()), np.int64))
+    return {f"{source}_{part}": array for part, array in zip(NAMES, arrays, strict=True)}

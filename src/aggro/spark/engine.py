@@ -10,13 +10,13 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 
+from aggro.merging.adapters import Update
 from aggro.merging.blocks import Block, Failed, Summary, summarise
 from aggro.merging.schedule import Task
-from aggro.merging.tasks import FAN_IN, Update, combine, learn, learn_alone
+from aggro.merging.tasks import FAN_IN, first_rows, learn, learn_alone
 from aggro.spark.columns import Columns
 
 RESULTS = "place long, result binary"
@@ -49,20 +49,13 @@ class SparkEngine:
         """Return the sizes of these partitions."""
         return self._results(self._map(_summarise, numbers), len(numbers))
 
-    def heads(self, numbers: Sequence[int], rows: int) -> list[Block]:
+    def heads(self, numbers: Sequence[int], rows: int) -> list[Block | Failed]:
         """Return the first rows of each of these partitions."""
 
         def head(read: Read, place: int) -> Block | Failed:
-            block = read()
-            if isinstance(block, Failed):
-                return Failed(f"partition {numbers[place]}: {block.message}")
-            return block.take(np.arange(min(rows, len(block))))
+            return first_rows(read(), rows)
 
-        blocks = self._results(self._map(head, numbers), len(numbers))
-        for block in blocks:
-            if isinstance(block, Failed):
-                raise ValueError(block.message)
-        return blocks
+        return self._results(self._map(head, numbers), len(numbers))
 
     def learn_alone(self, model: Any, method: str, **more: Any) -> Any:
         """Learn all rows in order in one task; return the model or why that failed."""
@@ -86,7 +79,7 @@ class SparkEngine:
         while count > FAN_IN:
             groups = found.groupBy((found.place / FAN_IN).cast("long"))
             found, count = groups.applyInArrow(_combine, RESULTS), -(-count // FAN_IN)
-        return combine(self._results(found, count))
+        return Update.combined(self._results(found, count))
 
     def _map(
         self, function: Callable[[Read, int], Any], numbers: Sequence[int], frame: Any = None
@@ -135,7 +128,7 @@ def _combine(table: Any) -> Any:
     """Return the updates of a group as one."""
     ordered = table.sort_by("place").to_pydict()
     updates = [pickle.loads(each) for each in ordered["result"]]
-    return pa.Table.from_batches([_record(ordered["place"][0] // FAN_IN, combine(updates))])
+    return pa.Table.from_batches([_record(ordered["place"][0] // FAN_IN, Update.combined(updates))])
 
 
 def _record(place: int, result: Any) -> Any:

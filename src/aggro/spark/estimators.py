@@ -10,10 +10,7 @@ from pyspark.ml.base import Estimator
 from pyspark.ml.param import Param, Params
 
 import aggro
-from aggro.checks import check_count
-from aggro.merging.progress import Progress
 from aggro.merging.training import Training
-from aggro.sklearn_api import draw_seed
 from aggro.spark.engine import SparkEngine
 from aggro.spark.model import AggroModel, columns_of
 from aggro.text.base import TextEstimator
@@ -54,8 +51,7 @@ class SparkEstimator(Estimator[AggroModel]):
 
     def _fit(self, dataset: Any) -> AggroModel:
         local = self._plain()
-        seed = draw_seed(local.random_state) if local.shuffle else None
-        training = self._training(dataset, local, seed)
+        training = self._training(dataset, local, local.shuffle)
         training.fit()
         return self._fitted(training)
 
@@ -74,19 +70,14 @@ class SparkEstimator(Estimator[AggroModel]):
             All classes that may ever appear; without it, classes may appear at any time.
         """
         local = self._plain() if model is None else copy.deepcopy(model.local)
-        training = self._training(dataset, local, None)
+        training = self._training(dataset, local, False)
         training.partial_fit(classes)
         return self._fitted(training)
 
-    def _training(self, dataset: Any, local: Any, seed: int | None) -> Training:
-        rounds = self.getOrDefault("rounds")
-        if rounds != "auto":
-            check_count("rounds", rounds)
+    def _training(self, dataset: Any, local: Any, shuffle: bool) -> Training:
         engine = SparkEngine(dataset, columns_of(self._chosen_columns(), local))
-        progress = Progress(int(getattr(local, "verbose", 0)), local._estimator_kind == "regressor")
-        if hasattr(local, "verbose"):
-            local.verbose = 0
-        return Training(engine, local, seed, rounds, progress=progress)
+        rounds, verbose = self.getOrDefault("rounds"), getattr(local, "verbose", 0)
+        return Training(engine, local, shuffle, rounds, verbose=verbose)
 
     def _fitted(self, training: Training) -> AggroModel:
         model = AggroModel(training.model, self._chosen_columns(), training.progress.history)
