@@ -4,8 +4,7 @@ import csv
 import io
 
 import aggro
-from aggro.datasets.fetch import find, unpack
-from aggro.datasets.table import files_of
+from aggro.datasets.files import files_of, find, unpack
 
 lines = unpack(find(files_of("sms-spam")[0]).read_bytes()).decode()
 labels, texts = zip(

@@ -19,8 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from aggro.datasets import DataError
-from aggro.datasets.fetch import find
-from aggro.datasets.table import files_of
+from aggro.datasets.files import files_of, find
 from studies.papers.experiment import Cell
 from studies.papers.progress import Progress
 from studies.papers.store import Store

@@ -12,7 +12,7 @@ import pytest
 from closeness import assert_close
 
 from aggro import datasets
-from aggro.datasets import fetch, read, table
+from aggro.datasets import files, read
 
 SVM = b"1 1:0.5 2:1\n-1 1:1\n1 2:2\n"
 TEXT = "ham\tHello, hello\\nworld\nspam\tBUY\u0085 now\\tnow\n".encode()
@@ -29,7 +29,7 @@ def source(contents=SVM, packed=None, **changes):
         **{"rows": 3, "features": 2, "file": "toy/toy.bz2", "address": "-"},
         **{"sha256": sha(packed or bz2.compress(contents)), "unpacked_sha256": sha(contents)},
     }
-    return table.Source(**{**kept, **changes})
+    return files.Source(**{**kept, **changes})
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def toy(monkeypatch):
     def put(*sources):
-        monkeypatch.setattr(table, "table", lambda: {"toy": list(sources)})
+        monkeypatch.setattr(files, "table", lambda: {"toy": list(sources)})
 
     return put
 
@@ -74,22 +74,22 @@ def test_files_may_be_flat_and_unpacked(own, toy):
 def test_wrong_file_is_rejected(own):
     (own / "toy" / "toy.bz2").write_bytes(bz2.compress(SVM[:-4]))
     with pytest.raises(datasets.DataError, match=r"not the file of 'toy'.*sha256"):
-        fetch.find(source())
+        files.find(source())
 
 
 def test_truncated_file_is_rejected(own):
     (own / "toy" / "toy.bz2").write_bytes(bz2.compress(SVM)[:-5])
     with pytest.raises(datasets.DataError, match="cut short"):
-        fetch.find(source())
+        files.find(source())
 
 
 @pytest.mark.parametrize("pack", [lambda b: b, bz2.compress, lzma.compress])
 def test_download_is_kept_in_the_cache(own, tmp_path, pack):
     public = publish(tmp_path / "public", pack(SVM))
-    found = fetch.find(source(address=public))
+    found = files.find(source(address=public))
     assert found == datasets.cache_folder() / "toy" / "toy.bz2"
     (tmp_path / "public").unlink()
-    assert fetch.find(source(address=public)) == found
+    assert files.find(source(address=public)) == found
     assert [path.name for path in found.parent.iterdir()] == ["toy.bz2"]
 
 
@@ -98,17 +98,17 @@ def test_member_of_a_zip_archive_is_downloaded(own, tmp_path):
         archive.writestr("readme", "no")
         archive.writestr("toy", SVM)
     address = (tmp_path / "z.zip").as_uri()
-    found = fetch.find(source(address=address + "#toy"))
-    assert fetch.unpack(found.read_bytes()) == SVM
+    found = files.find(source(address=address + "#toy"))
+    assert files.unpack(found.read_bytes()) == SVM
     found.unlink()
     with pytest.raises(datasets.DataError, match="cannot be unpacked"):
-        fetch.find(source(address=address + "#gone"))
+        files.find(source(address=address + "#gone"))
 
 
 def test_download_with_wrong_checksum_is_discarded(own, tmp_path):
     public = publish(tmp_path / "public", b"<html>moved</html>")
     with pytest.raises(datasets.DataError, match="sha256 differs"):
-        fetch.find(source(address=public))
+        files.find(source(address=public))
     assert not datasets.cache_folder().exists()
 
 
@@ -116,12 +116,12 @@ def test_without_a_network_the_error_says_what_to_do(own):
     with pytest.raises(
         datasets.DataError, match=r"cannot be fetched from .*AGGRO_DATA/toy/toy.bz2"
     ):
-        fetch.find(source(address=CLOSED))
+        files.find(source(address=CLOSED))
 
 
 def test_without_an_address_the_error_says_so(own):
     with pytest.raises(datasets.DataError, match=r"no public address.*AGGRO_DATA/toy/toy.bz2"):
-        fetch.find(source())
+        files.find(source())
 
 
 def test_cache_folder_has_a_default(monkeypatch, tmp_path):
@@ -132,9 +132,7 @@ def test_cache_folder_has_a_default(monkeypatch, tmp_path):
 
 def test_terminal_shows_progress(own, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setitem(sys.modules, "rich", None)
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    fetch.find(source(address=publish(tmp_path / "public", SVM)))
+    files.find(source(address=publish(tmp_path / "public", SVM)))
     assert "toy: 0.0 of 0.0 MB" in capsys.readouterr().err
 
 
@@ -209,10 +207,10 @@ def test_table_is_consistent():
     assert len(datasets.names()) >= 40
     assert set(datasets.names("regression")) < set(datasets.names())
     for name in datasets.names():
-        files = table.files_of(name)
+        sources = files.files_of(name)
         assert datasets.describe(name).part == "train"
-        assert len({(s.task, s.order, s.kind, s.features) for s in files}) == 1
-        for s in files:
+        assert len({(s.task, s.order, s.kind, s.features) for s in sources}) == 1
+        for s in sources:
             assert len(s.sha256) == len(s.unpacked_sha256) == 64
             assert s.task in ("binary", "multiclass", "regression")
             assert s.order in ("time", "class", "-")

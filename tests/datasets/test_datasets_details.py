@@ -11,7 +11,7 @@ from closeness import assert_close
 from test_datasets import SVM, source
 
 from aggro import datasets
-from aggro.datasets import fetch, read, table
+from aggro.datasets import files, read
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_columns_count_from_one_and_the_last_may_be_absent(tmp_path):
 def test_half_full_rows_are_dense(lines, dense, tmp_path, monkeypatch):
     (tmp_path / "toy").write_bytes(lines)
     both = [source(lines, file="toy"), source(lines, file="toy", part="test")]
-    monkeypatch.setattr(table, "table", lambda: {"toy": both})
+    monkeypatch.setattr(files, "table", lambda: {"toy": both})
     monkeypatch.setenv("AGGRO_DATA", str(tmp_path))
     data = datasets.load("toy")
     assert isinstance(data.X, np.ndarray) == isinstance(data.X_test, np.ndarray) == dense
@@ -67,10 +67,10 @@ def test_word_counts_are_read():
 
 def test_packed_files_are_unpacked():
     for pack in (bytes, bz2.compress, lzma.compress):
-        assert fetch.unpack(pack(SVM)) == SVM
+        assert files.unpack(pack(SVM)) == SVM
     for name, begins in (("a.bz2", b"BZh"), ("a.xz", b"\xfd7zXZ"), ("a.svm", SVM)):
-        packed = fetch._pack_as(fetch.Path(name), SVM)
-        assert packed.startswith(begins) and fetch.unpack(packed) == SVM
+        packed = files._pack_as(files.Path(name), SVM)
+        assert packed.startswith(begins) and files.unpack(packed) == SVM
 
 
 def test_own_files_come_before_the_cache(tmp_path, monkeypatch):
@@ -82,69 +82,49 @@ def test_own_files_come_before_the_cache(tmp_path, monkeypatch):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(SVM)
         monkeypatch.setenv("AGGRO_DATA", str(tmp_path / "own"))
-        assert fetch.find(wanted) == place
+        assert files.find(wanted) == place
     monkeypatch.delenv("AGGRO_DATA")
-    assert fetch.find(wanted) == places[1]
-
-
-def test_concurrent_downloads_share_one_file(tmp_path):
-    target = tmp_path / "deep" / "file"
-    fetch._keep(b"one", target)
-    fetch._keep(b"two", target)
-    assert target.read_bytes() == b"two"
-    assert [path.name for path in target.parent.iterdir()] == ["file"]
+    assert files.find(wanted) == places[1]
 
 
 class Answer(io.BytesIO):
     """A response of a server."""
 
-    headers = {"Content-Length": str(3 * fetch.BYTES_AT_ONCE)}  # noqa: RUF012 -- nobody changes it
+    headers = {"Content-Length": str(3 * files.BYTES_AT_ONCE)}  # noqa: RUF012 -- nobody changes it
 
 
 def test_download_is_read_in_pieces(monkeypatch):
-    contents, waited, seen = bytes(range(256)) * (3 * fetch.BYTES_AT_ONCE // 256), [], []
+    contents, waited, seen = bytes(range(256)) * (3 * files.BYTES_AT_ONCE // 256), [], []
 
     def urlopen(address, timeout):
         waited.append(timeout)
         return Answer(contents)
 
-    monkeypatch.setattr(fetch.urllib.request, "urlopen", urlopen)
-    monkeypatch.setattr(fetch, "_bar", lambda title, total: Bar(title, total, seen))
-    assert fetch._read_address("http://x", "toy") == contents
-    assert waited[0] > 0 and seen == [("toy", 3 * fetch.BYTES_AT_ONCE), *[fetch.BYTES_AT_ONCE] * 3]
-
-
-class Bar:
-    def __init__(self, title, total, seen):
-        self.seen = seen
-        seen.append((title, total))
-
-    def __enter__(self):
-        return self.seen.append
-
-    def __exit__(self, *_):
-        pass
+    monkeypatch.setattr(files.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(
+        files._Progress, "add", lambda self, count: seen.append((self.total, count))
+    )
+    assert files._read_address("http://x", "toy") == contents
+    assert waited[0] > 0 and seen == [(len(contents), files.BYTES_AT_ONCE)] * 3
 
 
 def test_progress_line_has_size_and_share(monkeypatch, capsys):
     clock = [100.0]
-    monkeypatch.setattr(fetch.time, "monotonic", lambda: clock[0])
-    bar = fetch._PlainBar("toy", 4_000_000)
-    bar(1_000_000)
-    bar(1_000_000)  # too soon after the last
-    clock[0] += 0.25
-    bar(1_000_000)
-    bar(1_000_000)  # the end is always shown
-    said = capsys.readouterr().err.split("\r")
-    assert said == ["", "toy: 1.0 of 4.0 MB", "toy: 3.0 of 4.0 MB", "toy: 4.0 of 4.0 MB"]
-    fetch._PlainBar("toy", 0)(2_000_000)
+    monkeypatch.setattr(files.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    progress = files._Progress("toy", 4_000_000)
+    for wait in (0.0, 0.0, 0.25, 0.0):  # the second is too soon; the end is always shown
+        clock[0] += wait
+        progress.add(1_000_000)
+    lines = capsys.readouterr().err.split("\r")
+    assert lines == ["", "toy: 1.0 of 4.0 MB", "toy: 3.0 of 4.0 MB", "toy: 4.0 of 4.0 MB"]
+    files._Progress("toy", 0).add(2_000_000)
     assert capsys.readouterr().err == "\rtoy: 2.0 MB"
 
 
 def test_no_progress_without_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    with fetch._bar("toy", 10) as advance:
-        advance(10)
+    files._Progress("toy", 10).add(10)
     assert capsys.readouterr().err == ""
 
 

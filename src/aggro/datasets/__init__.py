@@ -11,9 +11,8 @@ cache, and downloads last. Every file is checked by its sha256. A new set needs 
 ``sets.tsv``.
 """
 
-from aggro.datasets.fetch import DataError, cache_folder
+from aggro.datasets.files import DataError, Source, cache_folder, describe, names
 from aggro.datasets.read import Dataset, load, load_texts
-from aggro.datasets.table import Source, describe, names
 
 __all__ = [
     "DataError",

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.datasets.fetch import find, unpack
-from aggro.datasets.table import Source, files_of
+from aggro.datasets.files import Source, files_of, find, unpack
 from aggro.io.batch import SparseRows
 from aggro.io.strings import hash_names
 from aggro.io.svmlight import load_svmlight

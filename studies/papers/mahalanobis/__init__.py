@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aggro.datasets.table import describe
+from aggro.datasets.files import describe
 from studies.papers.experiment import Published, Results, Values, read_published
 from studies.papers.mahalanobis.claims import claims
 from studies.papers.mahalanobis.data import SETS

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.datasets.fetch import find, unpack
-from aggro.datasets.table import files_of
+from aggro.datasets.files import files_of, find, unpack
 from studies.papers.support_classes.stems import stem
 
 GROUPS = {

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.datasets import DataError
-from aggro.datasets.fetch import find, unpack
-from aggro.datasets.table import Source
+from aggro.datasets.files import Source, find, unpack
 from studies.papers.support_classes.newsgroups import ESCAPE, MEANT, counts
 from studies.papers.support_classes.stems import stem
 

@@ -1,28 +1,111 @@
-"""Finding and downloading files: the folder of AGGRO_DATA, the cache, the public address."""
+"""The table of data sets, and their files: local, cached or downloaded."""
 
 from __future__ import annotations
 
 import bz2
+import csv
+import functools
 import hashlib
 import io
 import lzma
 import os
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal, cast
 
-from aggro.datasets.table import Source
+from aggro.atomic import replacing
+from aggro.checks import near
 
+TABLE = Path(__file__).with_name("sets.tsv")
 BYTES_AT_ONCE = 1 << 16
 TIMEOUT = 30.0
 BROKEN = (OSError, EOFError, ValueError, KeyError, lzma.LZMAError, zipfile.BadZipFile)
+
+
+# -- the table ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    r"""One file of a set.
+
+    ``order`` is "time" for rows in time order, "class" for rows sorted by class, which must be
+    shuffled, "-" if unknown. ``kind`` is "svmlight", or "text": a label, a tab and a text on each
+    line, "escaped text" with ``\n``, ``\t``, ``\r`` and ``\\`` for the characters they stand for.
+    ``address`` is the public address, "-" if none is reliable.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> source = datasets.describe("a9a")
+    >>> source.task, source.features
+    ('binary', 123)
+    """
+
+    name: str
+    part: str
+    task: Literal["binary", "multiclass", "regression"]
+    order: Literal["time", "class", "-"]
+    kind: Literal["svmlight", "text", "escaped text"]
+    rows: int
+    features: int
+    file: str
+    sha256: str
+    unpacked_sha256: str
+    address: str
+
+
+def read_table(path: Path = TABLE) -> dict[str, list[Source]]:
+    """Return the files of each set."""
+    found: dict[str, list[Source]] = {}
+    with path.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            numbers = {"rows": int(row["rows"]), "features": int(row["features"])}
+            source = Source(**cast("dict[str, str]", row) | numbers)  # type: ignore[arg-type]
+            found.setdefault(source.name, []).append(source)
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def table() -> dict[str, list[Source]]:
+    """Return the table of the package."""
+    return read_table()
+
+
+def names(task: str | None = None) -> list[str]:
+    """Return the names of all sets, or of those of one task.
+
+    >>> from aggro.datasets import names
+    >>> names("regression")[:2]
+    ['abalone', 'airfoil']
+    """
+    return [name for name, files in table().items() if task in (None, files[0].task)]
+
+
+def files_of(name: str) -> list[Source]:
+    """Return the files of a set, the training file first."""
+    if name not in table():
+        hint = near(name, list(table()))
+        raise ValueError(f"There is no data set {name!r}.{hint} datasets.names() lists them all.")
+    return table()[name]
+
+
+def describe(name: str) -> Source:
+    """Return the description of a set: task, order, size, file and address of its first part.
+
+    >>> from aggro.datasets import describe
+    >>> describe("letter").task
+    'multiclass'
+    """
+    return next(source for source in files_of(name) if source.part == "train")
+
+
+# -- files --------------------------------------------------------------------------------------
 
 
 class DataError(OSError):
@@ -118,7 +201,9 @@ def download(source: Source, target: Path) -> Path:
             f"What {address} sent is not the file that {source.name!r} was: its sha256 differs, so "
             f"results would not compare. Nothing was kept. If you have the file, {place}."
         )
-    _keep(_pack_as(target, contents), target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as file:
+        file.write(_pack_as(target, contents))
     return target
 
 
@@ -128,53 +213,28 @@ def _pack_as(target: Path, contents: bytes) -> bytes:
     return lzma.compress(contents) if target.suffix == ".xz" else contents
 
 
-def _keep(packed: bytes, target: Path) -> None:
-    """Write atomically, since several processes may download the same file."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
-    with os.fdopen(handle, "wb") as part:
-        part.write(packed)
-    Path(name).replace(target)
-
-
 def _read_address(address: str, title: str) -> bytes:
     pieces = []
     with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
-        total = int(answer.headers.get("Content-Length") or 0)
-        with _bar(title, total) as advance:
-            while piece := answer.read(BYTES_AT_ONCE):
-                pieces.append(piece)
-                advance(len(piece))
+        progress = _Progress(title, int(answer.headers.get("Content-Length") or 0))
+        while piece := answer.read(BYTES_AT_ONCE):
+            pieces.append(piece)
+            progress.add(len(piece))
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
     return b"".join(pieces)
 
 
-@contextmanager
-def _bar(title: str, total: int) -> Iterator[Any]:
-    """Show the progress of a download, with rich if it is installed."""
-    if not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ModuleNotFoundError:
-        yield _PlainBar(title, total)
-        print(file=sys.stderr)
-        return
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(title, total=total or None)
-        yield lambda count: progress.advance(task, count)
-
-
-class _PlainBar:
-    """A progress line on stderr, updated a few times a second."""
+class _Progress:
+    """A line on a terminal, updated a few times a second."""
 
     def __init__(self, title: str, total: int) -> None:
         self.title, self.total, self.done, self.shown = title, total, 0, 0.0
 
-    def __call__(self, count: int) -> None:
+    def add(self, count: int) -> None:
         self.done += count
-        if time.monotonic() - self.shown < 0.2 and self.done != self.total:
+        complete = self.done == self.total
+        if not sys.stderr.isatty() or (time.monotonic() - self.shown < 0.2 and not complete):
             return
         self.shown = time.monotonic()
         of = f" of {self.total / 1e6:.1f}" if self.total else ""
