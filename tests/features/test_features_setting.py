@@ -121,6 +121,22 @@ def test_rows_of_weight_zero_are_absent():
     assert_array_equal(scores(model), scores(other))
 
 
+@pytest.mark.parametrize("features", EVERY)
+def test_model_before_its_first_example_predicts_and_is_saved(features, tmp_path):
+    X, y = problem(600)
+    for model in (
+        AutoClassifier(features=features),
+        PassiveAggressiveClassifier(features=features),
+    ):
+        model.set_params(random_state=0)
+        model.partial_fit(X[:2], y[:2], classes=[0, 1, 2], sample_weight=[0.0, 0.0])
+        assert_array_equal(scores(model), np.zeros((200, 3)))
+        other = reloaded(model, tmp_path)
+        for each in (model, other):
+            each.partial_fit(X, y)
+        assert_array_equal(scores(model), scores(other))
+
+
 def test_predictions_change_nothing_and_do_not_depend_on_the_number_of_rows():
     model = learned("both")
     X, before = problem(20_000, seed=2)[0], scores(model)

@@ -24,7 +24,10 @@ def make_learner(
     shape = (settings, features, outputs, dtype, seed)
     kinds = kinds_of(settings, features)
     if kinds != ("linear",):
-        return ModelSelection(*shape, representations=FeatureMaps(kinds, features, dtype, seed))
+        maps = FeatureMaps(kinds, features, dtype, seed)
+        selection = ModelSelection(*shape, representations=maps)
+        grow_features(selection, features)  # of a learner that is there before the first example
+        return selection
     return ModelSelection(*shape) if selected_axes(settings) else Learner(*shape)
 
 
