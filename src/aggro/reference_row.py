@@ -107,6 +107,10 @@ class ReferenceRow:
         """Return the features of the mean and of each sample."""
         return [self.features, *(indices for _, indices in self.samples)]
 
+    def fits(self, features: int) -> bool:
+        """Return whether it has no feature beyond this number."""
+        return all(int(part.max(initial=0)) < features for part in self.places())
+
     def rows(self, features: int) -> _core.Rows:
         """Return the mean as one row for a model with this number of features."""
         return _core.Rows(self.mean, self.features, np.array([0, len(self.mean)]), features)

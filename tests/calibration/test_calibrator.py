@@ -292,19 +292,19 @@ def test_samples_with_many_features_are_fewer():
 def test_the_mean_is_that_of_the_last_samples(width):
     random = np.random.default_rng(0)
     X = random.normal(size=(1100, width)) * (random.random((1100, width)) < 20 / width)
-    typical, start = ReferenceRow.of(np.zeros(width)), 0
+    reference, start = ReferenceRow.of(np.zeros(width)), 0
     while start < 1024:
         end = start + next_change(start, 1)
-        typical = typical.after(X, np.arange(start, end), 1)
+        reference = reference.after(X, np.arange(start, end), 1)
         start = end
     numbers = [number for number in range(1024) if is_sample(number)]
     count = kept(np.flatnonzero(X[number]) for number in numbers[: -RECENT - 1 : -1])
     assert count == RECENT if width == 6 else FEWEST < count < RECENT
     mean = np.zeros(width)
-    mean[typical.features] = typical.mean
+    mean[reference.features] = reference.mean
     np.testing.assert_allclose(mean, X[numbers[-count:]].mean(axis=0), atol=1e-12)
-    later = typical.after(X, np.arange(1024, 1100), 1)
-    np.testing.assert_array_equal(later.mean, typical.mean)  # until the next 1024
+    later = reference.after(X, np.arange(1024, 1100), 1)
+    np.testing.assert_array_equal(later.mean, reference.mean)  # until the next 1024
     assert later.met == 1100
     at_once = ReferenceRow.of(np.zeros(width)).after(X, np.arange(1100), 1)
     np.testing.assert_equal(vars(at_once), vars(later))  # for any chunks

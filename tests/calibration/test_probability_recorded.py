@@ -28,9 +28,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # -- recorded rows -------------------------------------------------------------------------------
 
 
-def typical_of(model):
+def reference_of(model):
     """Return the reference row of a classifier."""
-    return model._fitted.record.typical
+    return model._fitted.record.reference
 
 
 def test_rows_of_weight_zero_are_not_recorded():
@@ -48,7 +48,7 @@ def test_rows_of_weight_zero_are_not_recorded():
 def test_pieces_cover_all_rows_in_complete_batches(batch, met):
     model = PassiveAggressiveClassifier(batch_size=batch, probability=True)
     model.partial_fit(np.eye(2), [0, 1])
-    record = replace(model._fitted.record, typical=ReferenceRow.of(np.ones(2), met))
+    record = replace(model._fitted.record, reference=ReferenceRow.of(np.ones(2), met))
     for count in (1, 15, 1024, 7003):
         cuts = record._pieces(count, 0, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
@@ -83,8 +83,8 @@ def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():
     model = PassiveAggressiveClassifier(probability=True).fit(csr_matrix(X), np.arange(60) % 2)
     mean = X.mean(axis=0)
     largest = np.sort(np.argsort(-abs(mean))[:FEATURES])
-    np.testing.assert_array_equal(typical_of(model).features, largest)
-    assert_close(typical_of(model).mean, mean[largest])
+    np.testing.assert_array_equal(reference_of(model).features, largest)
+    assert_close(reference_of(model).mean, mean[largest])
 
 
 # -- classes, copies, invalid rows ---------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_forged_margins_are_rejected(change, tmp_path):
     one = Calibrator.empty(2).update(np.array([[[0.1], [0.2]]]), np.array([1]))
     for name, value in change.items():
         setattr(one, name, value)
-    model._fitted = model._fitted.changed(record=Recorder(one, model._fitted.record.typical))
+    model._fitted = model._fitted.changed(record=Recorder(one, model._fitted.record.reference))
     aggro.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError):
         aggro.load(tmp_path / "model")
@@ -177,7 +177,7 @@ def test_forged_reference_rows_are_rejected(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     plain = {"met": 100, "mean": np.ones(2), "features": np.array([0, 1]), "samples": ()}
-    record = replace(model._fitted.record, typical=ReferenceRow(**{**plain, **change}))
+    record = replace(model._fitted.record, reference=ReferenceRow(**{**plain, **change}))
     model._fitted = model._fitted.changed(record=record)
     aggro.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError):
@@ -195,8 +195,8 @@ def test_invalid_row_changes_nothing(params):
     with pytest.raises(ValueError, match="row 300"):
         model.partial_fit(bad, y[500:])
     assert same_state(model._learner, copied._learner)
-    assert typical_of(model) is not typical_of(copied)
-    np.testing.assert_array_equal(typical_of(model).mean, typical_of(copied).mean)
+    assert reference_of(model) is not reference_of(copied)
+    np.testing.assert_array_equal(reference_of(model).mean, reference_of(copied).mean)
     np.testing.assert_array_equal(model.predict_proba(X), copied.predict_proba(X))
     with pytest.raises(ValueError, match="row 3"):
         model.partial_fit(bad[297:310], y[797:810])

@@ -25,13 +25,13 @@ def learners(dtype, batch):
     return [Learner(each, FEATURES, 3, dtype) for each in settings]
 
 
-def by_hand(learner, X, y, order, typical, batch):
+def by_hand(learner, X, y, order, reference, batch):
     """Score each batch and the reference row, then learn the batch."""
     scores = np.empty((len(order), 2, learner.outputs))
     for start in range(0, len(order), batch):
         rows = order[start : start + batch]
         scores[start : start + batch, 0] = learner.scores(rows_of(X[rows]))
-        scores[start : start + batch, 1] = learner.scores(rows_of(typical))
+        scores[start : start + batch, 1] = learner.scores(rows_of(reference))
         learner.learn(rows_of(X), labels=y, order=rows)
     return scores
 
@@ -46,16 +46,16 @@ def together(models, X, y, order, **watch):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("recorded", range(len(C_VALUES)))
 def test_margins_of_one_of_several_models_are_recorded(recorded, threads, batch, dtype):
-    X, y, order, typical = problem()
+    X, y, order, reference = problem()
     several, plain = learners(dtype, batch), learners(dtype, batch)
     margins = np.full((len(order), 2, 3), np.nan)
-    watch = {"reference": rows_of(typical), "margins": margins, "recorded": recorded}
+    watch = {"reference": rows_of(reference), "margins": margins, "recorded": recorded}
     together(several, X, y, order, batch_size=batch, threads=threads, **watch)
     together(plain, X, y, order, batch_size=batch)
     for one, other in zip(several, plain, strict=True):
         for name, array in one.state().items():
             assert array.tobytes() == other.state()[name].tobytes(), name
-    expected = by_hand(learners(dtype, batch)[recorded], X, y, order, typical, batch)
+    expected = by_hand(learners(dtype, batch)[recorded], X, y, order, reference, batch)
     assert_close(margins, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
 
 
@@ -72,37 +72,37 @@ def test_margins_are_recorded_in_every_block():
 
 
 def test_invalid_recording_arguments_are_rejected_before_learning():
-    X, y, order, typical = problem()
+    X, y, order, reference = problem()
     several = learners(np.float64, 1)
     buffer = np.empty((len(order), 2, 3))
     weights = np.ones(ROWS)
     weights[order[5]] = 0
     wrong = [
         {"margins": buffer},
-        {"reference": rows_of(typical)},
-        {"reference": rows_of(typical), "margins": buffer[1:]},
-        {"reference": rows_of(typical[:, 1:].copy()), "margins": buffer},
+        {"reference": rows_of(reference)},
+        {"reference": rows_of(reference), "margins": buffer[1:]},
+        {"reference": rows_of(reference[:, 1:].copy()), "margins": buffer},
         {"reference": rows_of(X), "margins": buffer},
-        {"reference": rows_of(typical), "margins": buffer, "weights": weights},
-        {"reference": rows_of(typical), "margins": buffer, "recorded": 3},
+        {"reference": rows_of(reference), "margins": buffer, "weights": weights},
+        {"reference": rows_of(reference), "margins": buffer, "recorded": 3},
     ]
     for watch in wrong:
         with pytest.raises((ValueError, IndexError), match=r"margins|recorded"):
             together(several, X, y, order, **watch)
     X[order[-1], 2] = np.nan
     with pytest.raises(ValueError, match=f"row {order[-1]}"):
-        together(several, X, y, order, reference=rows_of(typical), margins=buffer)
+        together(several, X, y, order, reference=rows_of(reference), margins=buffer)
     assert all(learner.examples == 0 and not learner.coef().any() for learner in several)
 
 
 def test_model_selection_records_the_margins_of_the_best_candidate():
     """The best candidate is chosen at checkpoints, independently of chunks."""
-    X, y, order, typical = problem()
+    X, y, order, reference = problem()
     y = np.where(y == 2, 0, y)
     settings = Settings(task="binary", C="auto", metric="auto")
     whole, parts, plain = (ModelSelection(settings, FEATURES, 2) for _ in range(3))
     margins = np.full((2, len(order), 2, 1), np.nan)
-    watch = {"labels": y, "reference": rows_of(typical)}
+    watch = {"labels": y, "reference": rows_of(reference)}
     whole.learn(rows_of(X), order=order, margins=margins[0], **watch)
     for start, end in ((0, 1), (1, 18), (18, 19), (19, len(order))):
         parts.learn(rows_of(X), order=order[start:end], margins=margins[1, start:end], **watch)

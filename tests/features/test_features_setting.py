@@ -197,23 +197,27 @@ def test_keep_best_keeps_predictions_and_the_feature_map(features, tmp_path):
 
 
 def test_a_damaged_feature_map_in_a_file_is_rejected():
-    from aggro.persistence.selections import decode_selection, encode_selection
+    from aggro.persistence.values import decode, encode
 
     arrays = {}
-    facts = encode_selection(learned("both")._learner, "x", arrays)
-    assert decode_selection(facts, "x", dict(arrays)).examples == 1200
+    facts = encode(learned("both")._learner, "x", arrays)["ModelSelection"]
+    maps = facts["representations"]["FeatureMaps"]
+    assert decode({"ModelSelection": facts}, dict(arrays)).examples == 1200
     for name, value in (
-        ("kinds", ["bins"]),
-        ("kinds", ["other"]),
+        ("kinds", {"list": ["bins"]}),
+        ("kinds", {"list": ["other"]}),
         ("seed", -1),
         ("dtype", "int8"),
-        ("representations", [1]),
     ):
-        wrong = {**facts, "feature_maps": {**facts["feature_maps"], name: value}}
+        wrong = {**facts, "representations": {"FeatureMaps": {**maps, name: value}}}
         with pytest.raises((ModelFileError, ValueError)):
-            decode_selection(wrong, "x", dict(arrays))
+            decode({"ModelSelection": wrong}, dict(arrays))
+    with pytest.raises(ModelFileError, match="unknown representation"):
+        decode({"ModelSelection": {**facts, "numbers": {"list": [1]}}}, dict(arrays))
+    name = "x.representations.mean"
+    assert len(arrays[name]) == 3
     with pytest.raises((ModelFileError, ValueError)):
-        decode_selection(facts, "x", {**arrays, "x.maps.mean": np.full(3, np.nan)})
+        decode({"ModelSelection": facts}, {**arrays, name: np.full(3, np.nan)})
 
 
 def test_a_failed_call_changes_nothing():

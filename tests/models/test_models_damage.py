@@ -89,7 +89,8 @@ def put(*path, value):
     return change
 
 
-LEARNER = ("attributes", "_learner", "learner")
+LEARNER = ("attributes", "_learner", "Learner")
+SETTINGS = (*LEARNER, "settings", "list", 0, "Settings")
 HOSTILE_HEADERS = {
     "format": put("format", value=99),
     "class": put("class", value="os.system"),
@@ -107,19 +108,22 @@ HOSTILE_HEADERS = {
     "outputs none": put(*LEARNER, "outputs", value=0),
     "dtype": put(*LEARNER, "dtype", value="object"),
     "float32": put(*LEARNER, "dtype", value="float32"),
-    "queue": put(*LEARNER, "settings", 0, "queue", value=2**50),
-    "reservoir": put(*LEARNER, "settings", 0, "reservoir_size", value=2**50),
-    "average": put(*LEARNER, "settings", 0, "average", value="reservoir"),
-    "averages": put(*LEARNER, "settings", 0, "average", value=True),
-    "metric": put(*LEARNER, "settings", 0, "metric", value="full"),
-    "C": put(*LEARNER, "settings", 0, "C", value=-1.0),
-    "other C": put(*LEARNER, "settings", 0, "C", value=0.5),
-    "two settings": lambda header: header["attributes"]["_learner"]["learner"]["settings"].append(
-        header["attributes"]["_learner"]["learner"]["settings"][0]
-    ),
-    "no settings": put(*LEARNER, "settings", value=[]),
+    "queue": put(*SETTINGS, "queue", value=2**50),
+    "reservoir": put(*SETTINGS, "reservoir_size", value=2**50),
+    "average": put(*SETTINGS, "average", value="reservoir"),
+    "averages": put(*SETTINGS, "average", value=True),
+    "metric": put(*SETTINGS, "metric", value="full"),
+    "C": put(*SETTINGS, "C", value=-1.0),
+    "other C": put(*SETTINGS, "C", value=0.5),
+    "two settings": lambda header: header["attributes"]["_learner"]["Learner"]["settings"][
+        "list"
+    ].extend(header["attributes"]["_learner"]["Learner"]["settings"]["list"][:1]),
+    "no settings": put(*LEARNER, "settings", "list", value=[]),
+    "settings of no kind": put(*LEARNER, "settings", "list", value=[1]),
+    "no state": put(*LEARNER, "state", value=None),
+    "another object": put(*LEARNER[:-1], value={"Settings": {}}),
     "memory": put(*LEARNER, "memory", value="long"),
-    "task": put(*LEARNER, "settings", 0, "task", value="regression"),
+    "task": put(*SETTINGS, "task", value="regression"),
     "classes": put("attributes", "classes_", value={"mixed": ["a", "b"]}),
     "classes unsorted": put("attributes", "classes_", value={"mixed": ["c", "b", "a"]}),
     "classes absent": put("attributes", "classes_", value=None),

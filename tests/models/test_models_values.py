@@ -17,7 +17,7 @@ from aggro.persistence.values import decode, encode
 
 VALUES = [
     None, True, False, 0, -3, 2**60, 0.0, -1.5, 1e308, math.inf, -math.inf, "", "é\n", [], [1, [2]],
-    (), (1, ("a", None)), {}, {"a": 1, 2: [True]}, {None: 1.0}, {True: 0},
+    (), (1, ("a", None)), b"", b"\0x", {}, {"a": 1, 2: [True]}, {None: 1.0}, {True: 0},
 ]  # fmt: skip
 ARRAYS = [
     np.array([1.0, -0.0, math.inf]), np.zeros((2, 3), np.float32), np.array([], np.int64),
@@ -61,7 +61,7 @@ def test_numpy_numbers_become_python_numbers(number):
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1, 2}, b"x", 1j, np.zeros((1, 1, 1)), np.array([["a"]]), np.zeros(2, complex),
+    [object(), {1, 2}, 1j, np.zeros((1, 1, 1)), np.array([["a"]]), np.zeros(2, complex),
      {(1, 2): 3}, {math.inf: 1}, np.array([[1, "a"]], object), np.array([[1], [2, 3]], object)],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip

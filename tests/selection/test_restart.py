@@ -11,7 +11,7 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import Learner, rows_of
 from aggro.merging.learners import shard_of
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.selections import decode_selection, encode_selection
+from aggro.persistence.values import decode, encode
 from aggro.selection.search_space import CLASSIFICATION_PAIRS, INTERVAL
 from aggro.selection.selection import ModelSelection
 
@@ -165,17 +165,18 @@ def test_a_paused_selection_keeps_its_candidates():
 def test_invalid_drift_statistics_in_a_model_file_are_rejected():
     selection = estimator().partial_fit(*drifting_rows(rows=700))._learner
     arrays = {}
-    facts = encode_selection(selection, "selection", arrays)
-    drift = facts["drift"]
+    facts = encode(selection, "selection", arrays)["ModelSelection"]
+    drift = facts["drift"]["DriftDetector"]
     for bad in (
         {"start": 701},
         {"next_checkpoint": 0.5},
         {"next_checkpoint": 0},
         {"mean": -1.0},
-        {"origin": [0.0]},
-        {"block": [0.0, 0.0, 0.0, float("nan")]},
-        {"alarm": [1.0]},
+        {"origin": {"tuple": [0.0]}},
+        {"block": {"tuple": [0.0, 0.0, 0.0, {"float": "nan"}]}},
+        {"alarm": {"tuple": [1.0]}},
         {"unknown": 1},
     ):
-        with pytest.raises(ModelFileError, match=r"drift|evaluation"):
-            decode_selection(facts | {"drift": drift | bad}, "selection", arrays)
+        changed = facts | {"drift": {"DriftDetector": drift | bad}}
+        with pytest.raises(ModelFileError, match=r"[Dd]rift|evaluation"):
+            decode({"ModelSelection": changed}, arrays)

@@ -10,7 +10,7 @@ import pytest
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import rows_of
 from aggro.persistence import ModelFileError
-from aggro.persistence.selections import decode_selection, encode_selection
+from aggro.persistence.values import decode, encode
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
@@ -136,11 +136,15 @@ def test_a_file_whose_final_candidate_is_missing_is_rejected():
     selection.learn(rows_of(X), labels=y)
     selection.freeze_means()
     arrays = {}
-    facts = encode_selection(selection, "learner", arrays)
+    facts = encode(selection, "learner", arrays)["ModelSelection"]
     last = len(selection.learners) - 1
     candidates = selection.learners[last].models
-    decoded = decode_selection({**facts, "fixed": [last, candidates - 1]}, "learner", arrays)
+
+    def with_final(*place):
+        return decode({"ModelSelection": {**facts, "fixed": {"tuple": [*place]}}}, arrays)
+
+    decoded = with_final(last, candidates - 1)
     assert decoded.fixed == (last, candidates - 1)
     for fixed in ([last, candidates], [last + 1, 0], [-1, 0], [0, -1]):
         with pytest.raises(ModelFileError, match="the final candidate is not one"):
-            decode_selection({**facts, "fixed": fixed}, "learner", arrays)
+            with_final(*fixed)

@@ -71,6 +71,6 @@ def everything(model):
             facts.append((name, array.tolist()))
     if getattr(model, "probability", False):
         record = model._recorded()
-        facts += [record.met, record.recent, record.typical, record.next_mean]
+        facts += [record.met, record.recent, record.reference, record.next_mean]
         facts += [np.asarray(part).tolist() for part in vars(record.calibrator_of_all()).values()]
     return repr(facts), {name: array.tolist() for name, array in arrays.items()}

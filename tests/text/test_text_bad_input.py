@@ -10,7 +10,7 @@ from text_support import COLUMNS, same, table, texts
 import aggro
 from aggro import TextClassifier
 from aggro.persistence import ModelFileError
-from aggro.persistence.texts import decode_text_learner, encode_text_learner
+from aggro.persistence.values import decode, encode
 from aggro.selection.selection import ModelSelection
 
 
@@ -125,10 +125,11 @@ def test_counts_of_unknown_words_are_rejected(learned):
 @pytest.mark.parametrize("count", [0, 65, 1000])
 def test_a_file_of_no_ranges_or_of_too_many_is_rejected(learned, count):
     arrays = {}
-    facts = encode_text_learner(learned._learner, "learner", arrays)
-    ranges = (facts["ranges"] * count)[:count]
+    facts = encode(learned._learner, "learner", arrays)
+    encoder = facts["TextLearner"]["selection"]["ModelSelection"]["representations"]["Encoder"]
+    encoder["ranges"] = {"list": (encoder["ranges"]["list"] * count)[:count]}
     with pytest.raises(ModelFileError, match="invalid number of columns or of ranges"):
-        decode_text_learner({**facts, "ranges": ranges}, "learner", arrays)
+        decode(facts, arrays)
 
 
 def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):

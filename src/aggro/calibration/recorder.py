@@ -29,13 +29,13 @@ class Recorder:
     """
 
     calibrator: Calibrator
-    typical: ReferenceRow | None = None  # none for kernel learners
+    reference: ReferenceRow | None = None  # none for kernel learners
 
     @staticmethod
     def empty(classes: int, multilabel: bool, features: int | None, seen: int = 0) -> Recorder:
         """Return a recorder without margins, for a model with any number of learned examples."""
-        typical = None if features is None else ReferenceRow.of(np.zeros(features))
-        return Recorder(Calibrator.empty(classes, multilabel, seen), typical)
+        reference = None if features is None else ReferenceRow.of(np.zeros(features))
+        return Recorder(Calibrator.empty(classes, multilabel, seen), reference)
 
     def probabilities(self, learner: Any, scores: Array) -> Array:
         """Return the probability of each class, or label, for the scores of a learner."""
@@ -45,8 +45,11 @@ class Recorder:
         """Return scores, and those of the reference row, in the unit of the recorded margins."""
         unit = learner.margin_unit if isinstance(learner, ModelSelection) else 1.0
         centre = np.zeros(learner.outputs)
-        if self.typical is not None:
-            row, selects = self.typical.rows(learner.features), isinstance(learner, ModelSelection)
+        if self.reference is not None:
+            row, selects = (
+                self.reference.rows(learner.features),
+                isinstance(learner, ModelSelection),
+            )
             centre = learner.reference_scores(row) if selects else learner.scores(row)[0]
         return bounded(scores) / unit, bounded(centre) / unit
 
@@ -96,28 +99,28 @@ class Recorder:
         new_rows = order if unseen is None else order[unseen[order]]
         recorded = self.calibrator.most * (1 if unseen is None else UNSEEN)
         known = unseen is not None and learner.examples > 0
-        margins, typical = [np.empty((0, 2, learner.outputs))], self.typical
+        margins, reference = [np.empty((0, 2, learner.outputs))], self.reference
         unrecorded = len(order) - recorded
         for part in self._pieces(len(order), unrecorded, learner, follow):
             # A kernel learner must know that these are more of the same rows.
             more = part.start > 0 and not isinstance(learner, ModelSelection)
             rows, again = order[part], known or more
             if learner.examples > 0 and part.stop > unrecorded:
-                found = batch.record_margins(learner, typical, rows, again)
+                found = batch.record_margins(learner, reference, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
                 batch.train(learner, rows, again=again)
-            if follow and typical is not None:
-                typical = typical.after(batch.X, rows, learner.settings.batch_size)
+            if follow and reference is not None:
+                reference = reference.after(batch.X, rows, learner.settings.batch_size)
         outcomes, found = batch.targets[new_rows], np.concatenate(margins)
-        return Recorder(self.calibrator.update(found, outcomes, weights[new_rows]), typical)
+        return Recorder(self.calibrator.update(found, outcomes, weights[new_rows]), reference)
 
     def _pieces(self, count: int, unrecorded: int, learner: Any, follow: bool) -> list[slice]:
         """Divide rows into whole batches after which the reference row changes.
 
         Rows that are not recorded are one piece.
         """
-        met = learner.examples if self.typical is None or not follow else self.typical.met
+        met = learner.examples if self.reference is None or not follow else self.reference.met
         cuts = [0]
         while cuts[-1] < count:
             cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
@@ -162,9 +165,9 @@ class Recorder:
 
     def _with_mean(self, batch: TrainingBatch) -> Recorder:
         """Use the mean of all rows as the reference row, with its largest features."""
-        if self.typical is None:
+        if self.reference is None:
             return self
         rows = batch.X if batch.weights is None else batch.X[batch.counted()]
         mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
         mean[np.argsort(-np.abs(mean), kind="stable")[FEATURES:]] = 0.0
-        return replace(self, typical=ReferenceRow.of(mean, met=rows.shape[0]))
+        return replace(self, reference=ReferenceRow.of(mean, met=rows.shape[0]))

@@ -52,8 +52,8 @@ def join_references(rows: Sequence[ReferenceRow], before: int = 0) -> ReferenceR
 
 def join_recorders(own: Sequence[Recorder], start: Recorder | None) -> Recorder:
     """Return the records of several models as one."""
-    calibrators, rows = [each.calibrator for each in own], [each.typical for each in own]
+    calibrators, rows = [each.calibrator for each in own], [each.reference for each in own]
     calibrator = join_calibrators(calibrators, None if start is None else start.calibrator)
-    known = 0 if start is None or start.typical is None else start.typical.met
+    known = 0 if start is None or start.reference is None else start.reference.met
     reference = join_references([row for row in rows if row is not None], known)
     return Recorder(calibrator, reference)

@@ -293,7 +293,7 @@ def _class_attributes(merge: Merge, classes: Classes) -> dict[str, Any]:
         fitted, own = each.fitted, Classes(each.fitted["classes_"])
         counts.append(own.moved(fitted["_counts"], classes))
         if "_calibrator" in fitted:
-            recorder, old = Recorder(fitted["_calibrator"], fitted["_typical"]), fitted["_learner"]
+            recorder, old = Recorder(fitted["_calibrator"], fitted["_reference"]), fitted["_learner"]
             if len(own) < len(classes) and not recorder.calibrator.multilabel:
                 shape = (old.settings, replace(old.settings, task=classes.task))
                 recorder = recorder.grown(*shape, own.among(classes), len(classes))
@@ -303,10 +303,10 @@ def _class_attributes(merge: Merge, classes: Classes) -> dict[str, Any]:
         "classes_": classes.labels,
         "_counts": before + (np.array(counts) - before).sum(axis=0),
         "_classes_given": all(each.fitted["_classes_given"] for each in merge.learned),
-        **dict.fromkeys(("_calibrator", "_typical")),
+        **dict.fromkeys(("_calibrator", "_reference")),
     }
     if len(recorders) == len(merge.parts):
         origin = recorders.pop() if merge.start is not None else None
         joined = join_recorders(recorders, origin)
-        found |= {"_calibrator": joined.calibrator, "_typical": joined.typical}
+        found |= {"_calibrator": joined.calibrator, "_reference": joined.reference}
     return found

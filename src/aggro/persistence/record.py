@@ -11,28 +11,10 @@ import os
 from typing import Any
 
 import aggro
-from aggro.calibration.calibrator import Calibrator
-from aggro.kernel_learner import KernelLearner
-from aggro.learner import Learner
 from aggro.persistence import container
-from aggro.persistence.calibrators import (
-    decode_calibrator,
-    decode_typical,
-    encode_calibrator,
-    encode_typical,
-)
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.learners import (
-    decode_kernel_learner,
-    decode_learner,
-    encode_kernel_learner,
-    encode_learner,
-)
 from aggro.persistence.schema import check_type
-from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.persistence.values import Arrays, decode, encode
-from aggro.reference_row import ReferenceRow
-from aggro.selection.selection import ModelSelection
 from aggro.variants import ESTIMATORS, LINEAR
 
 FORMAT = 1
@@ -80,8 +62,7 @@ def _content(record: Record) -> tuple[str, Arrays]:
         "class": record.name,
         "params": {name: encode(value, name, arrays) for name, value in record.params.items()},
         "attributes": {
-            name: _encode_attribute(value, name, arrays)
-            for name, value in record.attributes.items()
+            name: encode(value, name, arrays) for name, value in record.attributes.items()
         },
     }
     if record.notes:
@@ -112,44 +93,5 @@ def parse_record(text: str, arrays: Arrays) -> Record:
     params = {name: decode(value, arrays) for name, value in header["params"].items()}
     for name, value in params.items():
         check_type(name, value)
-    attributes = {
-        name: _decode_attribute(value, name, arrays) for name, value in header["attributes"].items()
-    }
+    attributes = {name: decode(value, arrays) for name, value in header["attributes"].items()}
     return Record(str(header["class"]), params, attributes, dict(header.get("notes", {})))
-
-
-def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
-    if isinstance(value, Learner):
-        return {"learner": encode_learner(value, name, arrays)}
-    if isinstance(value, ModelSelection):
-        return {"auto_learner": encode_selection(value, name, arrays)}
-    if isinstance(value, KernelLearner):
-        return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
-    if type(value).__name__ == "TextLearner":
-        from aggro.persistence.texts import encode_text_learner
-
-        return {"text_learner": encode_text_learner(value, name, arrays)}
-    if isinstance(value, Calibrator):
-        return {"calibrator": encode_calibrator(value, name, arrays)}
-    if isinstance(value, ReferenceRow):
-        return {"typical": encode_typical(value, name, arrays)}
-    return encode(value, name, arrays)
-
-
-def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
-    kinds = value.keys() if isinstance(value, dict) else ()
-    if "learner" in kinds:
-        return decode_learner(value["learner"], name, arrays)
-    if "auto_learner" in kinds:
-        return decode_selection(value["auto_learner"], name, arrays)
-    if "kernel_learner" in kinds:
-        return decode_kernel_learner(value["kernel_learner"], name, arrays)
-    if "text_learner" in kinds:
-        from aggro.persistence.texts import decode_text_learner
-
-        return decode_text_learner(value["text_learner"], name, arrays)
-    if "calibrator" in kinds:
-        return decode_calibrator(value["calibrator"], arrays)
-    if "typical" in kinds:
-        return decode_typical(value["typical"], arrays)
-    return decode(value, arrays)

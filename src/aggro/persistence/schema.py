@@ -16,8 +16,9 @@ import numpy as np
 from aggro.checks import near
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.values import Array, Arrays
-from aggro.settings import AXES
+from aggro.persistence.values import Array
+from aggro.selection.search_space import MOST_STEPS
+from aggro.settings import AXES, Settings
 
 TABLES = ("column", "slot", "feature")  # kinds of arrays with one line per feature
 LARGEST = 2**62  # of a counter: the sum of two does not overflow
@@ -107,38 +108,42 @@ def check_array(name: str, array: Any, field: Field) -> None:
         raise ModelFileError(f"{name} holds values out of range")
 
 
-def linear_fields(pattern: Learner, features: int, lines: bool) -> dict[str, Field]:
-    """Return the fields of a linear learner.
+def linear_fields(pattern: Learner, features: int) -> dict[str, Field]:
+    """Return the fields of a linear learner, whose tables have a line per feature.
 
-    ``pattern`` is a learner with the same settings and one feature. If ``lines``, tables have a
-    line per feature; else all arrays are flat.
+    ``pattern`` is a learner with the same settings and one feature.
     """
     kinds, fields = pattern.model.layout(), {}
     side = features + pattern.settings.fit_intercept
     for name, line in pattern.state().items():
         shape: tuple[int, ...] = line.shape
         if kinds[name] in TABLES:
-            shape = (features, len(line)) if lines else (features * len(line),)
+            shape = (features, len(line))
         elif kinds[name] == "matrix":
             shape = (side * (side + 1) // 2,)
         fields[name] = Field(line.dtype, shape, *LINEAR.get(name, (-math.inf, math.inf)))
     return fields
 
 
-def check_counters(counters: Array) -> None:
-    """Raise unless the counters are counts; the fourth number contains random bits."""
-    examples, averaged, frozen, _ = counters.tolist()
+def check_linear(settings: Settings, state: Mapping[str, Array]) -> None:
+    """Raise unless counts and positions of a linear learner are in their ranges."""
+    examples, averaged, frozen, _ = state["counters"].tolist()  # the last one has random bits
     if not (0 <= examples <= LARGEST and 0 <= averaged <= LARGEST and frozen in (0, 1)):
         raise ModelFileError("counters are out of range")
-
-
-def check_last_updates(state: Arrays) -> None:
-    """Raise if an update came after the last example."""
-    if (state["last_update"] > state["counters"][0]).any():
+    if (state["last_update"] > examples).any():
         raise ModelFileError("last_update is after the last example")
+    most = {"ring_next": settings.queue - 1, "ring_fill": settings.queue}
+    for name, largest in {**most, "pool_fill": settings.reservoir_size}.items():
+        if name in state and ((state[name] < 0) | (state[name] > largest)).any():
+            raise ModelFileError(f"{name} is out of range")
+    unit = state.get("unit", np.zeros(1))
+    if not np.isfinite(unit).all() or abs(unit[-1]) > MOST_STEPS:
+        raise ModelFileError("the unit of C is out of range")
 
 
-def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> dict[str, Field]:
+def kernel_fields(
+    fresh: Mapping[str, Array], features: int, outputs: int, state: Mapping[str, Array]
+) -> dict[str, Field]:
     """Return the fields of a kernel learner; ``fresh`` is the state of a new one.
 
     The core checks the length of the arrays of the budget strategy.
@@ -169,7 +174,7 @@ def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> 
     return fields
 
 
-def check_words(state: Arrays, numbers: int) -> None:
+def check_words(state: Mapping[str, Array], numbers: int) -> None:
     """Raise unless the arrays of a text encoder have the right types; the core checks more."""
     for name, array in state.items():
         source, _, part = name.partition("_")

@@ -17,24 +17,19 @@ from aggro.estimators.base import Fitted
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.record import (
-    DAMAGED,
-    KERNELS,
-    TEXTS,
-    Record,
-    read_record,
-    write_record,
-)
+from aggro.persistence.objects import require
+from aggro.persistence.record import DAMAGED, KERNELS, TEXTS, Record, read_record, write_record
 from aggro.persistence.schema import POSITIVE, Field, check_array
 from aggro.persistence.streams import STREAMS, stream_learner, stream_record
 from aggro.reference_row import ReferenceRow
 from aggro.selection.selection import ModelSelection
 from aggro.settings import class_task
+from aggro.text.learner import TextLearner
 from aggro.variants import ESTIMATORS
 
 # Fitted attributes of the estimators and their types.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
-    "_learner": (Learner, ModelSelection, KernelLearner),
+    "_learner": (Learner, ModelSelection, KernelLearner, TextLearner),
     "classes_": np.ndarray,
     "n_features_in_": int,
     "feature_names_in_": np.ndarray,
@@ -44,7 +39,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_counts": np.ndarray,
     "_flat": bool,
     "_calibrator": Calibrator,
-    "_typical": ReferenceRow,
+    "_reference": ReferenceRow,
     "_origin": dict,  # how the command line read the data
     "_counters": dict,  # monotonic columns, see estimators/counters.py
     "_names": list,  # names of hashed columns of tables
@@ -167,7 +162,7 @@ def _attributes(fitted: Fitted, parameters: tuple[Any, ...]) -> dict[str, Any]:
         found |= {"classes_": classes.labels, "_classes_given": classes.given}
         found |= {"_counts": fitted.counts, "_multilabel": learner.settings.task == "multilabel"}
     if record is not None:
-        found |= {"_calibrator": record.calibrator, "_typical": record.typical}
+        found |= {"_calibrator": record.calibrator, "_reference": record.reference}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -176,7 +171,7 @@ def _fitted(attributes: dict[str, Any], parameters: tuple[Any, ...] | None) -> F
     get = attributes.get
     record = None
     if "_calibrator" in attributes:
-        record = Recorder(attributes["_calibrator"], get("_typical"))
+        record = Recorder(attributes["_calibrator"], get("_reference"))
     classes = None
     if "classes_" in attributes:
         classes = Classes(attributes["classes_"], attributes["_classes_given"])
@@ -214,43 +209,49 @@ def _estimator(record: Record) -> Any:
 def check_fitted(record: Record) -> None:
     """Raise unless the fitted attributes are consistent."""
     fitted, learner = record.attributes, record.attributes["_learner"]
+    kinds = KernelLearner if record.name in KERNELS else (Learner, ModelSelection)
     names = fitted.get("feature_names_in_")
-    fits = fitted["n_features_in_"] == learner.features
-    fits &= isinstance(learner, (Learner, ModelSelection)) == (record.name not in KERNELS)
-    fits &= "_counters" not in fitted or counters.fit(fitted["_counters"], learner.features)
-    fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
+    fits = isinstance(learner, kinds) and fitted["n_features_in_"] == learner.features
+    fits = fits and (
+        "_counters" not in fitted or counters.fit(fitted["_counters"], learner.features)
+    )
+    fits = fits and (
+        names is None or (names.dtype == object and names.shape == (learner.features,))
+    )
     if record.name.endswith("Regressor"):
-        fits &= learner.settings.task == "regression" and (
-            learner.outputs == 1 or not fitted["_flat"]
-        )
+        fits = fits and learner.settings.task == "regression"
+        fits = fits and (learner.outputs == 1 or not fitted["_flat"])
     else:
-        fits &= _classes_fit(fitted, learner)
-    if not fits:
-        raise ModelFileError("its parts are not those of one model")
+        fits = fits and _classes_fit(fitted, learner)
+        count = len(fitted["classes_"])
+        check_array("_counts", fitted["_counts"], Field(np.float64, (count,), *POSITIVE))
+        fits = fits and _margins_fit(fitted, learner)
+    require(fits, "its parts are not those of one model")
 
 
-def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
+def _classes_fit(fitted: dict[str, Any], learner: Any) -> bool:
+    """Return whether the classes are sorted, and those of the learner."""
     classes, count = fitted["classes_"], len(fitted["classes_"])
-    check_array("_counts", fitted["_counts"], Field(np.float64, (count,), *POSITIVE))
-    task = "multilabel" if fitted["_multilabel"] else class_task(count)
+    task = "multilabel" if fitted.get("_multilabel") else class_task(count)
     return (
         learner.settings.task == task
         and learner.classes == count
-        and learner.outputs == (1 if task == "binary" else count)
         and classes.shape == (count,)
         and bool(np.all(classes[:-1] < classes[1:]))
         and type(fitted["_classes_given"]) is bool
-        and _record_fits(fitted, learner)
     )
 
 
-def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
+def _margins_fit(fitted: dict[str, Any], learner: Any) -> bool:
     """Return whether the margins for ``probability=True``, if any, match the model."""
-    found, typical = fitted.get("_calibrator"), fitted.get("_typical")
-    classes, features = (len(fitted["classes_"]), fitted["_multilabel"]), max(learner.features, 1)
+    found, reference = fitted.get("_calibrator"), fitted.get("_reference")
+    classes = (len(fitted["classes_"]), fitted["_multilabel"])
     return (found is None or (found.classes, found.multilabel) == classes) and (
-        typical is None or bool(max(part.max(initial=0) for part in typical.places()) < features)
+        reference is None or reference.fits(max(learner.features, 1))
     )
+
+
+# -- text estimators --
 
 
 def _text_record(model: Any) -> Record:
@@ -264,9 +265,19 @@ def _text_record(model: Any) -> Record:
 
 
 def _text_estimator(record: Record) -> Any:
-    from aggro.persistence.texts import text_estimator_of
-
-    return text_estimator_of(record.name, record.params, record.attributes)
+    model, fitted = getattr(aggro, record.name)(**record.params), record.attributes
+    if fitted.keys() - {"_origin"}:
+        learner: Any = fitted.get("_learner")
+        regression = record.name == "TextRegressor"
+        expected = {"_learner"} if regression else {"_learner", "classes_", "_classes_given"}
+        fits = fitted.keys() - {"_origin"} == expected and isinstance(learner, TextLearner)
+        if regression:
+            fits = fits and learner.settings.task == "regression"
+        else:
+            fits = fits and _classes_fit(fitted, learner)
+        require(fits, "its parts are not those of one model of texts")
+        vars(model).update(fitted)
+    return model
 
 
 def _pipeline_record(model: Any) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,11 +39,11 @@ def stream_record(model: Any) -> Record:
     with model._lock:
         names, classes, known, arrays = model._pieces()
         recorded = model._recorded() if getattr(model, "probability", False) else None
-    attributes: dict[str, Any] = {"names": names, "classes": list(map(to_plain, classes))}
-    if names and all(type(name) is str for name in names):
-        attributes["names"] = np.array(names, dtype=object)  # smaller than JSON
-    else:
-        attributes["names"] = list(map(to_plain, names))
+    plain = bool(names) and all(type(name) is str for name in names)
+    attributes: dict[str, Any] = {
+        "names": np.array(names, dtype=object) if plain else names,  # an array is smaller
+        "classes": classes,
+    }
     ignored = np.zeros(len(names), np.uint8)
     ignored[arrays["ignored"]] = 1
     attributes["waiting"] = {**arrays, "ignored": ignored}
@@ -54,12 +53,12 @@ def stream_record(model: Any) -> Record:
     else:
         attributes["_learner"] = known
     if recorded is not None:
-        examples = [*recorded.recent, recorded.typical]
+        examples = [*recorded.recent, recorded.reference]
         attributes["_calibrator"] = recorded.calibrator_of_all()
         attributes["record"] = {
             "met": recorded.met,
             "next_mean": recorded.next_mean,
-            "recent": [[list(map(to_plain, x)), list(x.values())] for x in examples],
+            "recent": [(list(x), list(x.values())) for x in examples],
         }
     return Record(type(model).__name__, model._get_params(), attributes)
 
@@ -73,7 +72,7 @@ def stream_learner(record: Record) -> Any:
     expected |= {"_calibrator", "record"} if params.get("probability") else set()
     if fitted.keys() != expected or not isinstance(waiting, dict):
         raise ModelFileError("its parts are not those of a stream learner")
-    names, classes = (list(map(from_plain, fitted[part])) for part in ("names", "classes"))
+    names, classes = list(fitted["names"]), list(fitted["classes"])
     check_arrays(waiting, {**ARRAYS, "ignored": Field(np.uint8, (len(names),))})
     waiting = {**waiting, "ignored": np.flatnonzero(waiting["ignored"]).astype(np.int32)}
     _check_learner(record, names, classes, learner)
@@ -126,33 +125,7 @@ def _stream_record_of(fitted: dict[str, Any], classes: list[Any], batch: int) ->
     record = StreamRecord(batch, classes)
     record.calibrator = calibrator
     record.met, record.next_mean = int(facts["met"]), int(facts["next_mean"])
-    *record.recent, record.typical = (
-        numbers_of(dict(zip(map(from_plain, names), values, strict=True)))
-        for names, values in facts["recent"]
+    *record.recent, record.reference = (
+        numbers_of(dict(zip(names, values, strict=True))) for names, values in facts["recent"]
     )
     return record
-
-
-def to_plain(name: Any) -> Any:
-    """Return a name of a feature or class as a plain value: tuples and bytes are marked."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    if isinstance(name, tuple):
-        return {"tuple": list(map(to_plain, name))}
-    if isinstance(name, bytes):
-        return {"bytes": name.hex()}
-    if name is None or isinstance(name, (str, int, float)):
-        return name
-    raise TypeError(f"{name!r} cannot be written to a file; name features and classes by text.")
-
-
-def from_plain(name: Any) -> Any:
-    """Return the name encoded by ``to_plain``."""
-    if not isinstance(name, dict):
-        return name
-    ((kind, inner),) = name.items()
-    decode: dict[str, Callable[[Any], Any]] = {
-        "tuple": lambda parts: tuple(map(from_plain, parts)),
-        "bytes": bytes.fromhex,
-    }
-    return decode[kind](inner)

@@ -1,9 +1,14 @@
-"""Plain values as JSON and arrays, the only values in a model file."""
+"""Values and objects of models as JSON and arrays, the only contents of a model file.
+
+Plain values are numbers, texts, bytes, None, lists, tuples, dicts and arrays. An object becomes a
+dict of its parts, which the ``Codec`` of its class names; nothing else can be in a file.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +18,32 @@ from aggro.persistence.container import NAMES, ModelFileError
 Array = NDArray[Any]
 Arrays = dict[str, Array]
 MOST_LETTERS = 2**28  # characters of an array of texts padded to the longest: a gigabyte
+
+
+class State(dict[str, Array]):
+    """Arrays by name, stored under the name of the object that they belong to."""
+
+
+class Codec(NamedTuple):
+    """The parts of the objects of one class.
+
+    Parameters
+    ----------
+    types : dict
+        The types of each part.
+    parts : callable
+        Returns the parts of an object by name.
+    build : callable
+        Returns the object, given its parts as keyword arguments, which have these types. It raises
+        if they are inconsistent.
+    """
+
+    types: Mapping[str, tuple[type, ...]]
+    parts: Callable[[Any], dict[str, Any]]
+    build: Callable[..., Any]
+
+
+CODECS: dict[str, Codec] = {}  # by the name of a class of aggro
 
 
 def encode(value: Any, where: str, arrays: Arrays) -> Any:
@@ -27,8 +58,10 @@ def encode(value: Any, where: str, arrays: Arrays) -> Any:
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"float": str(value)}
+    kind = type(value).__name__
+    if type(value) is bytes:
+        return {"bytes": value.hex()}
     if type(value) in (list, tuple):
-        kind = type(value).__name__
         return {kind: [encode(v, f"{where}.{i}", arrays) for i, v in enumerate(value)]}
     if type(value) is dict:
         pairs = enumerate(value.items())
@@ -37,9 +70,17 @@ def encode(value: Any, where: str, arrays: Arrays) -> Any:
         }
     if type(value) is np.ndarray:
         return _encode_array(value, where, arrays)
+    if type(value) is State:
+        arrays |= {f"{where}.{name}": array for name, array in value.items()}
+        return {"state": where}
+    if kind in CODECS and type(value).__module__.startswith("aggro."):
+        parts = CODECS[kind].parts(value).items()
+        # A state has the name of its object.
+        places = {name: where if name == "state" else f"{where}.{name}" for name, _ in parts}
+        return {kind: {name: encode(part, places[name], arrays) for name, part in parts}}
     raise ModelFileError(
         f"{where}={value!r} cannot be saved: a model file holds numbers, texts, None, lists, dicts "
-        f"and arrays, but no {type(value).__name__}."
+        f"and arrays, but no {kind}."
         + (" Give an integer as random_state." if where == "random_state" else "")
     )
 
@@ -51,9 +92,22 @@ def decode(value: Any, arrays: Arrays) -> Any:
             raise ModelFileError("unexpected list")
         return value
     ((kind, inner),) = value.items()
+    if kind in CODECS:
+        return _decode_object(kind, inner, arrays)
     if kind not in DECODERS:
         raise ModelFileError(f"an unknown kind of value: {kind!r}")
     return DECODERS[kind](inner, arrays)
+
+
+def _decode_object(kind: str, inner: Any, arrays: Arrays) -> Any:
+    codec = CODECS[kind]
+    parts = {name: decode(part, arrays) for name, part in inner.items()}
+    if parts.keys() != codec.types.keys():
+        raise ModelFileError(f"{kind} has the parts {sorted(parts)}, not {sorted(codec.types)}")
+    for name, types in codec.types.items():
+        if type(parts[name]) not in types:
+            raise ModelFileError(f"{name}={parts[name]!r} of {kind} is not of the right type")
+    return codec.build(**parts)
 
 
 def _key(key: Any, where: str) -> Any:
@@ -130,8 +184,15 @@ def _decode_objects(where: str, arrays: Arrays) -> Array:
     return np.array(_load_strings(where, arrays), dtype=object)
 
 
+def _decode_state(where: str, arrays: Arrays) -> State:
+    """Return the arrays directly under a name: deeper ones belong to other parts."""
+    own = ((name.rpartition("."), array) for name, array in arrays.items())
+    return State((name, array) for (prefix, _, name), array in own if prefix == where)
+
+
 DECODERS: dict[str, Any] = {
     "float": _decode_float,
+    "bytes": lambda text, _: bytes.fromhex(text),
     "list": lambda items, arrays: [decode(item, arrays) for item in items],
     "tuple": lambda items, arrays: tuple(decode(item, arrays) for item in items),
     "dict": _decode_dict,
@@ -139,4 +200,5 @@ DECODERS: dict[str, Any] = {
     "strings": _decode_strings,
     "objects": _decode_objects,
     "mixed": lambda items, arrays: np.array([decode(i, arrays) for i in items], dtype=object),
+    "state": _decode_state,
 }

@@ -329,14 +329,14 @@ class Candidates:
         shape = (blank.settings, self.features, self.classes, self.dtype, self.seed)
         return type(self)(*shape, representations=representations, space=self.space)
 
-    def reference_scores(self, typical: _core.Rows) -> Array:
+    def reference_scores(self, reference_row: _core.Rows) -> Array:
         """Return the scores of a reference row of the input, as they are recorded."""
         if not self.learners:
             return np.zeros(self.outputs, self.dtype)
         predictor = self._predictor()
         which, width = predictor.learner.representation, predictor.learner.features
-        row = self.representations.reference(which, typical, width)
-        scores: Array = predictor.scores(typical if row is None else row, 1)[0]
+        row = self.representations.reference(which, reference_row, width)
+        scores: Array = predictor.scores(reference_row if row is None else row, 1)[0]
         return scores
 
     # -- predicting --------------------------------------------------------------------------------

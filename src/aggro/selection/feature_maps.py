@@ -81,14 +81,16 @@ class FeatureMaps:
         kind = self.kinds[number]
         return self.core.features(self.mapped.index(kind)) if kind in SIZES else self.core.columns
 
-    def reference(self, number: int, typical: _core.Rows | None, width: int) -> _core.Rows | None:
+    def reference(
+        self, number: int, reference_row: _core.Rows | None, width: int
+    ) -> _core.Rows | None:
         """Return the features of the centre of all columns, which are the same at any time."""
         kind = self.kinds[number]
-        if typical is None or kind not in SIZES:
-            return typical
+        if reference_row is None or kind not in SIZES:
+            return reference_row
         blank = _core.FeatureMap([SIZES[kind]], self.seed)  # to which every row is in the centre
         blank.grow(self.core.columns)
-        (features,) = blank.map(typical, [0], single=self.dtype == np.float32)
+        (features,) = blank.map(reference_row, [0], single=self.dtype == np.float32)
         return _core.Rows(*features)
 
     def block_size(self) -> int:

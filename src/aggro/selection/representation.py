@@ -58,10 +58,12 @@ class Representations(Protocol):
             Number of threads; the result does not depend on it.
         """
 
-    def reference(self, number: int, typical: _core.Rows | None, width: int) -> _core.Rows | None:
+    def reference(
+        self, number: int, reference_row: _core.Rows | None, width: int
+    ) -> _core.Rows | None:
         """Return the reference row of a representation before the rows of this transaction.
 
-        ``typical`` is the reference row of the input, if the caller has one.
+        ``reference_row`` is the reference row of the input, if the caller has one.
         """
 
     def block_size(self) -> int:
@@ -108,9 +110,11 @@ class Identity:
         """Return all rows: the core itself reads them in order."""
         return [rows]
 
-    def reference(self, number: int, typical: _core.Rows | None, width: int) -> _core.Rows | None:
+    def reference(
+        self, number: int, reference_row: _core.Rows | None, width: int
+    ) -> _core.Rows | None:
         """Return the reference row of the input."""
-        return typical
+        return reference_row
 
     def block_size(self) -> int:
         """Return a number that is larger than any call."""

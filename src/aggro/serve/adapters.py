@@ -215,7 +215,7 @@ class StreamAdapter(Adapter):
         record, unit = self.model._recorded(), self.model._margin_unit()
         if record.met < FEW:
             record.fit_map()
-        centre = np.array(self.model._margins(record.typical)[1]) / unit
+        centre = np.array(self.model._margins(record.reference)[1]) / unit
         return record.calibrator, np.array(margins) / unit, centre
 
     def predict_value(self, x: Any) -> Any:

@@ -34,7 +34,7 @@ class Waiting:
 
 
 class StreamRecord:
-    """Recent margins of a stream, and what a typical example of it looks like."""
+    """Recent margins of a stream, and what its reference example."""
 
     def __init__(self, batch: int, classes: list[Any]) -> None:
         self.batch = batch
@@ -45,11 +45,11 @@ class StreamRecord:
         self.waits = (0, 0)  # labels and margins in there that count
         self.met = 0
         self.recent: list[Example] = []  # samples
-        self.typical: Example = {}  # their mean, as it was when it was made
+        self.reference: Example = {}  # their mean, as it was when it was made
         self.next_mean = next_change(0, batch)
 
     def wants(self) -> bool:
-        """Tell whether the next example is one of those that make the typical one."""
+        """Return whether the next example is a sample for the reference example."""
         return bool(is_sample(self.met))
 
     def plus(
@@ -73,7 +73,7 @@ class StreamRecord:
         if x is not None:
             new.recent = [*self.recent[1 - RECENT :], x]
         if new.met == self.next_mean:
-            new.typical = _mean(new.recent[-kept(reversed(new.recent[-RECENT:])) :])
+            new.reference = _mean(new.recent[-kept(reversed(new.recent[-RECENT:])) :])
             new.next_mean += next_change(new.met, self.batch)
         return new
 
@@ -103,7 +103,7 @@ class StreamRecord:
 
     def facts(self) -> tuple[Any, ...]:
         """Return all that is recorded."""
-        return self.met, self.next_mean, self.recent, self.typical, self.calibrator_of_all()
+        return self.met, self.next_mean, self.recent, self.reference, self.calibrator_of_all()
 
     def calibrator_of_all(self) -> Calibrator:
         """Return the calibrator with all margins."""
@@ -187,7 +187,7 @@ class RecordingStream(StreamLearner):
         with self._lock:
             record = self._recorded()
             classes, margins = self._margins(x)
-            unit, centre = self._margin_unit(), self._margins(record.typical)[1]
+            unit, centre = self._margin_unit(), self._margins(record.reference)[1]
             margins, centre = ([each / unit for each in some] for some in (margins, centre))
             return dict(zip(classes, record.probabilities(margins, centre), strict=False))
 
@@ -197,7 +197,7 @@ class RecordingStream(StreamLearner):
             record = self._recorded()
             unit = self._margin_unit()
             margins = [margin / unit for margin in self._margins(x)[1]]
-            centre = [margin / unit for margin in self._margins(record.typical)[1]]
+            centre = [margin / unit for margin in self._margins(record.reference)[1]]
             wanted = numbers_of(x) if record.wants() else None
             self._unrecorded = (self._taken, y, w, margins, centre, wanted)
             self._learn(x, y, w)

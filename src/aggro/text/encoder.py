@@ -135,7 +135,9 @@ class Encoder:
         each = rows[which]
         return Matrix(each.values[kind], each.indices, each.starts)
 
-    def reference(self, number: int, typical: _core.Rows | None, width: int) -> _core.Rows | None:
+    def reference(
+        self, number: int, reference_row: _core.Rows | None, width: int
+    ) -> _core.Rows | None:
         """Return the reference row of a representation."""
         return self.references[number].rows(width) if self.references else None
 
