@@ -122,7 +122,7 @@ class ModelSelection(Candidates):
         """Encode and learn some rows; a failure or an interrupt undoes all of them."""
         rows, order = block
         own = {name: None if each is None else each[order] for name, each in targets.items()}
-        reference_row, margins = recording
+        reference, margins = recording
         first = not self.examples
         if record is not None and not first:
             margins = np.zeros((len(order), 2, self.outputs))
@@ -134,11 +134,9 @@ class ModelSelection(Candidates):
             if margins is not None:
                 which = self.learners[self.leading].representation
                 width = views[which].features
-                reference_row = self.representations.reference(which, reference_row, width)
+                reference = self.representations.reference(which, reference, width)
             positions = np.arange(len(order), dtype=np.int64)
-            self._learn(
-                views, positions, undo, threads, (reference_row, margins), own, again, record
-            )
+            self._learn(views, positions, undo, threads, (reference, margins), own, again, record)
         self.representations.commit(self.examples)
 
     def _views(self, rows: Any, order: Array, again: bool, threads: int) -> Views:
@@ -172,7 +170,7 @@ class ModelSelection(Candidates):
         record: Record | None = None,
     ) -> None:
         """Learn rows piece by piece; evaluate the candidates between two pieces."""
-        reference_row, margins = recording
+        reference, margins = recording
         weights = targets.get("weights")
         counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
         learned = np.cumsum(counts)  # examples after each row
@@ -200,7 +198,7 @@ class ModelSelection(Candidates):
                 done = learned[start] - counts[start]
                 end = int(np.searchsorted(learned, done + self._until_checkpoint())) + 1
                 some = None if margins is None else margins[start:end]
-                self._learn_together(views, order[start:end], how, reference_row, some)
+                self._learn_together(views, order[start:end], how, reference, some)
                 before = self.learners
                 self.evaluate_if_due()
                 start = end
@@ -218,7 +216,7 @@ class ModelSelection(Candidates):
         views: Views,
         order: Array,
         how: dict[str, Any],
-        reference_row: _core.Rows | None,
+        reference: _core.Rows | None,
         margins: Array | None,
     ) -> None:
         """Learn rows with all candidates, those of one representation in one call of the core."""
@@ -226,7 +224,7 @@ class ModelSelection(Candidates):
         for which, group in self._groups().items():
             recording: dict[str, Any] = {}
             if margins is not None and which == leader.representation:
-                recording = {"reference": reference_row, "margins": margins}
+                recording = {"reference": reference, "margins": margins}
                 recording["recorded"] = group.index(leader)
             models: list[Any] = [each.model for each in group]
             options = {**how, **recording, "undo": False, "check": False}
