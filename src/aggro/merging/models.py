@@ -293,7 +293,10 @@ def _class_attributes(merge: Merge, classes: Classes) -> dict[str, Any]:
         fitted, own = each.fitted, Classes(each.fitted["classes_"])
         counts.append(own.moved(fitted["_counts"], classes))
         if "_calibrator" in fitted:
-            recorder, old = Recorder(fitted["_calibrator"], fitted["_reference"]), fitted["_learner"]
+            recorder, old = (
+                Recorder(fitted["_calibrator"], fitted["_reference"]),
+                fitted["_learner"],
+            )
             if len(own) < len(classes) and not recorder.calibrator.multilabel:
                 shape = (old.settings, replace(old.settings, task=classes.task))
                 recorder = recorder.grown(*shape, own.among(classes), len(classes))
