@@ -48,7 +48,7 @@ def long_order(p: Problem) -> np.ndarray:
 
 def seconds(p: Problem, make: Callable[[], Any]) -> np.ndarray:
     """Return the processor time until each mark."""
-    rows, targets, order, learner = rows_of(p.X), ours.lesson(p), long_order(p), make()
+    rows, targets, order, learner = rows_of(p.X), ours.targets_of(p), long_order(p), make()
     spent = []
     for start, end in pairwise(MARKS):
         began = time.process_time()

@@ -42,7 +42,7 @@ def run(
     """Return a selection that has learned an order."""
     settings = ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED])
     selection = kind(settings, p.X.shape[1], p.classes, p.X.dtype, space=space)
-    selection.learn(rows_of(p.X), order=p.orders[order], undo=False, **ours.lesson(p))
+    selection.learn(rows_of(p.X), order=p.orders[order], undo=False, **ours.targets_of(p))
     return selection
 
 
