@@ -201,9 +201,9 @@ def test_contributions_add_up_to_the_score(customers, tmp_path):
 
     run(f"{TRAIN} --missing-zero --quiet")
     model, reading = load_model("m.aggro")
-    X, others = row_of_file(model, reading, "data.csv", 5)
+    X = row_of_file(model, reading, "data.csv", 5)
     names = FeatureNames(reading, model.features, model.names)
-    _, _, reasons = explain_row(model, X, names, others)
+    _, _, reasons = explain_row(model, X, names)
     assert reasons["yes"].total == pytest.approx(float(model.scores(X)[0, 0]), abs=1e-9)
     assert reasons["no"].total == -reasons["yes"].total
 

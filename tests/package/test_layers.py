@@ -40,6 +40,7 @@ PACKAGE = [
     "training_batch",
     "calibration",
     "plot",
+    "explanation",
     "io",
     "estimators",
     "feature_map",

@@ -15,11 +15,11 @@ from aggro.cli.model import Model, load_model, shown_params
 from aggro.cli.options import at_least, new_parser
 from aggro.cli.output import label_text
 from aggro.cli.reading import FeatureNames, Reading
+from aggro.explanation import Explanation
 from aggro.io.batch import RawRows
 from aggro.learner import Array, Learner
 from aggro.persistence.record import TEXTS, Record, read_record
 from aggro.selection.selection import ModelSelection
-from aggro.text.explain import Explanation
 from aggro.variants import LINEAR, catalogue
 
 INFO_EXAMPLES = """
@@ -130,7 +130,6 @@ aggro explain mail.aggro "free money, click now"
 aggro explain mail.aggro "a fine film" --top 20 --plot why.png
 aggro explain churn.aggro customers.csv --row 3
 """
-ROWS_COMPARED = 200  # in an explanation of a model of non-linear features
 Reasons = dict[Any, Explanation]  # by class; None for a regression
 
 
@@ -155,7 +154,7 @@ def run_explain(args: argparse.Namespace) -> int:
     """Print the share of each word or column in the score of each class."""
     model, reading = load_model(args.model)
     if Path(args.input).is_file():
-        row, others = row_of_file(model, reading, args.input, args.row)
+        row = row_of_file(model, reading, args.input, args.row)
     elif model.raw:
         row = row_of_text(args.input, model.estimator.columns)
     else:
@@ -167,7 +166,7 @@ def run_explain(args: argparse.Namespace) -> int:
         predicted, probability, reasons = explain_text(model, row)
     else:
         names = FeatureNames(reading, model.features, model.names)
-        predicted, probability, reasons = explain_row(model, row, names, others)
+        predicted, probability, reasons = explain_row(model, row, names)
     if model.regression:
         print(f"{predicted:g}")
     else:
@@ -194,16 +193,13 @@ def row_of_text(text: str, columns: dict[str, str] | None) -> Any:
     return {**row, **dict.fromkeys(texts[:1], text)}
 
 
-def row_of_file(model: Model, reading: Reading, path: str, number: int) -> tuple[Any, Any]:
-    """Return a row of a file in the form that the model reads, and some rows around it."""
+def row_of_file(model: Model, reading: Reading, path: str, number: int) -> Any:
+    """Return a row of a file in the form that the model reads."""
     reader = reading.without_label().open([path], labelled=False, **model.columns)
     before = 0
     for X, _, _ in reader:
         if number <= before + X.shape[0]:
-            row = X[number - 1 - before : number - before]
-            if isinstance(row, RawRows):
-                return row, None
-            return row, X[:: max(1, X.shape[0] // ROWS_COMPARED)]
+            return X[number - 1 - before : number - before]
         before += X.shape[0]
     raise ValueError(f"{path}: there is no row {number}; it has {before:,}.")
 
@@ -218,63 +214,13 @@ def explain_text(model: Model, row: Any) -> tuple[Any, float, Reasons]:
     return model.classes.tolist()[which], float(model.probabilities(scores)[0, which]), reasons
 
 
-def explain_row(
-    model: Model, X: Any, names: FeatureNames, others: Any
-) -> tuple[Any, float, Reasons]:
+def explain_row(model: Model, X: Any, names: FeatureNames) -> tuple[Any, float, Reasons]:
     """Return the prediction, its probability, and the contributions to each class."""
-    scores = model.scores(X)
-    if hasattr(model.estimator, "coef_"):
-        columns, parts, intercept = linear_contributions(model, X)
-    else:
-        columns, parts, intercept = marginal_contributions(model, X, others)
-    classes: list[Any] = [None] if model.regression else model.classes.tolist()
-    if len(classes) == 2:
-        parts, intercept = np.vstack([-parts, parts]), np.concatenate([-intercept, intercept])
-    listed = [names[int(column)] for column in columns]
-    reasons = {
-        label: Explanation(label, list(_strongest(listed, part)), float(b), float(part.sum() + b))
-        for label, part, b in zip(classes, parts, intercept, strict=True)
-    }
+    reasons, scores = model.estimator._explanations(X, names.__getitem__), model.scores(X)
     if model.regression:
         return float(scores[0, 0]), 1.0, reasons
     which = int(model.chosen(scores)[0])
-    return classes[which], float(model.probabilities(scores)[0, which]), reasons
-
-
-Parts = tuple[Array, Array, Array]  # columns, outputs x columns, and outputs
-
-
-def linear_contributions(model: Model, X: Any) -> Parts:
-    """Return the non-zero columns of a row, each value times its weight, and the intercepts."""
-    if hasattr(X, "indptr"):
-        columns, values = X.indices, X.data
-    else:
-        columns, values = np.flatnonzero(X[0]), X[0][X[0] != 0]
-    coef = np.atleast_2d(model.estimator.coef_)
-    parts = coef[:, columns].astype(np.float64) * values
-    return columns, parts, np.asarray(model.estimator.intercept_, np.float64)
-
-
-def marginal_contributions(model: Model, X: Any, others: Any) -> Parts:
-    """Return how much each column of a row changes the scores of a model of non-linear features.
-
-    That is the score of the row less the mean of its scores with the column's values of other rows.
-    Such contributions do not add up to the score; the intercept is what remains.
-    """
-    dense, rows = (each.toarray() if hasattr(each, "toarray") else each for each in (X, others))
-    scores = model.scores(dense)[0]
-    parts = np.empty((len(scores), dense.shape[1]))
-    for column in range(dense.shape[1]):
-        changed = np.repeat(dense, len(rows), axis=0)
-        changed[:, column] = rows[:, column]
-        parts[:, column] = scores - model.scores(changed).mean(axis=0)
-    return np.arange(dense.shape[1]), parts, scores - parts.sum(axis=1)
-
-
-def _strongest(names: list[str], parts: Any) -> Iterator[tuple[str, float]]:
-    for i in np.argsort(-np.abs(parts), kind="stable").tolist():
-        if parts[i]:
-            yield names[i], float(parts[i])
+    return model.classes.tolist()[which], float(model.probabilities(scores)[0, which]), reasons
 
 
 # -- variants ------------------------------------------------------------------------------------

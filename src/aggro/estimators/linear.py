@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from aggro.checks import threads_of
 from aggro.classes import Classes
 from aggro.estimators import counters
 from aggro.estimators.base import Fitted, OnlineEstimator, read_only
+from aggro.estimators.contributions import as_rows, contributions
 from aggro.estimators.held_out import check_early_stopping
 from aggro.estimators.passes import Passes
 from aggro.estimators.validation import FLOATS, is_sparse, read_columns
+from aggro.explanation import Explanation, explanations
 from aggro.learner import Array, Learner, rows_of
 from aggro.selection.common import (
     AnyLearner,
@@ -201,8 +204,9 @@ class LinearModel(OnlineEstimator):
         if features != "linear":
             raise AttributeError(
                 f"{name} does not exist: the best candidate has features={features!r}, and no "
-                "weights of columns. Use features='linear' for a linear model, or "
-                "sklearn.inspection.permutation_importance for the importance of columns."
+                "weights of columns. Use features='linear' for a linear model, explain(x) for the "
+                "contributions of columns to a prediction, or "
+                "sklearn.inspection.permutation_importance for their importance."
             )
 
     @property
@@ -217,6 +221,33 @@ class LinearModel(OnlineEstimator):
     def intercept_(self, value: npt.ArrayLike) -> None:
         learner = self._state("intercept_").learner
         learner.set_coef(None, _fitting("intercept_", value, (learner.outputs,)))
+
+    def explain(self, x: Any) -> dict[Any, Explanation]:
+        """Return the contribution of each column of a row to the score of each class.
+
+        In a linear model a contribution is value times weight. If the best candidate has non-linear
+        features, it is the difference between the score and its mean if the column has the values
+        of other rows, which the model remembers. A regressor has one explanation, with the key
+        None, or one for each target, with its number.
+
+        Parameters
+        ----------
+        x : array of shape (n_features,), or a row of a data frame or of a CSR matrix
+            The row to explain.
+        """
+        check_fitted(self)
+        names = self._fitted.feature_names
+        X, _ = self._read(as_rows(x), self._fitted)
+        return self._explanations(
+            X, lambda column: f"x{column}" if names is None else names[column]
+        )
+
+    def _explanations(self, X: Any, name: Callable[[int], str]) -> dict[Any, Explanation]:
+        """Return the explanations of a validated row, whose columns have these names."""
+        columns, parts, rest = contributions(self, _widened(X, self._learner.features))
+        targets = [None] if len(parts) == 1 else list(range(len(parts)))
+        heads: list[Any] = self.classes_.tolist() if hasattr(self, "classes_") else targets
+        return explanations(heads, [name(int(column)) for column in columns], parts, rest)
 
     def sparsify(self) -> Any:
         """Show ``coef_`` as a sparse matrix; return the estimator.

@@ -93,6 +93,12 @@ class FeatureMaps:
         (features,) = blank.map(reference_row, [0], single=self.dtype == np.float32)
         return _core.Rows(*features)
 
+    def sample(self, most: int) -> Array:
+        """Return some of the rows that were learned, as they were."""
+        state = self.core.state()
+        rows = state["sample"].reshape(len(state["mean"]), -1)[:, : int(state["rows"][0])]
+        return np.ascontiguousarray(rows.T[:: max(1, -(-rows.shape[1] // most))], self.dtype)
+
     def block_size(self) -> int:
         """Return how many rows are encoded at a time."""
         return BLOCK

@@ -3,45 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggro import _core
+from aggro.explanation import Explanation, draw_bars, explanations
 from aggro.io.batch import RawRows
 from aggro.io.columns import numeric_names
 from aggro.learner import Array
 from aggro.selection.selection import ModelSelection
 from aggro.text.encoder import columns_of, hashes_of, listed
 from aggro.text.learner import TextLearner
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Contributions of words to the score of a class, the largest first."""
-
-    label: Any
-    words: list[tuple[str, float]]
-    intercept: float
-    total: float
-
-    def shares(self) -> list[tuple[str, float]]:
-        """Return the words with their share in the sum of all absolute contributions."""
-        size = sum(abs(value) for _, value in self.words) + abs(self.intercept)
-        return [(word, value / size if size else 0.0) for word, value in self.words]
-
-    def __str__(self) -> str:
-        lines = [f"{self.label}: {self.total:+.3g}"]
-        lines += [f"  {share:+6.1%}  {word}" for word, share in self.shares()[:10]]
-        return "\n".join(lines)
-
-    def plot(self, path: str | Path | None = None, top: int = 12) -> Any:
-        """Draw the strongest words as bars; return the figure, or write it to a path."""
-        title = f"Words for {self.label}" if self.label is not None else "Contributions"
-        return draw_bars(self.shares()[:top], title, path, shares=True)
 
 
 class Explained:
@@ -91,22 +66,10 @@ class Explained:
         numbers = numeric_names(self.columns or {})
         sources = learner.encoder.sources
         names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
-        weights = _weights(selection, X.indices)
-        parts = X.data[:, None].astype(np.float64) * weights
+        parts = X.data.astype(np.float64) * _weights(selection, X.indices).T
+        words = [" | ".join(names.get(int(feature), ("?",))) for feature in X.indices]
         intercept = np.asarray(selection.intercept(), np.float64)
-        if parts.shape[1] == 1 and hasattr(self, "classes_"):
-            parts, intercept = np.hstack([-parts, parts]), np.concatenate([-intercept, intercept])
-        found = {}
-        for k, label in enumerate(self._heads()):
-            words = [
-                (" | ".join(names.get(int(feature), ("?",))), float(value))
-                for feature, value in zip(X.indices, parts[:, k], strict=True)
-                if value
-            ]
-            words.sort(key=lambda each: -abs(each[1]))
-            total = float(parts[:, k].sum() + intercept[k])
-            found[label] = Explanation(label, words, float(intercept[k]), total)
-        return found
+        return explanations(self._heads(), words, parts, intercept)
 
     def top_words(self, label: Any = None, top: int = 10) -> list[tuple[str, float]]:
         """Return the words with the largest weights of a class, or of a regressor.
@@ -207,26 +170,3 @@ def _remembered(learner: TextLearner) -> tuple[dict[int, list[str]], dict[int, i
             found[feature].append(words[i])
             signs.setdefault(feature, -1 if signed and hashes[i] < 0 else 1)
     return dict(found), signs
-
-
-def draw_bars(
-    words: Sequence[tuple[str, float]],
-    title: str,
-    path: str | Path | None = None,
-    *,
-    shares: bool,
-) -> Any:
-    """Draw a bar for each word, the strongest at the top; return the figure, or write it."""
-    from aggro.plot.style import COLOURS, close_figure, open_figure
-
-    figure, (axes,) = open_figure(path, figsize=(7.0, 1.2 + 0.3 * max(len(words), 1)))
-    sizes = [100.0 * value if shares else value for _, value in words]
-    axes.barh(range(len(words)), sizes, color=[COLOURS[size < 0] for size in sizes])
-    axes.set_yticks(range(len(words)), [word for word, _ in words])
-    axes.invert_yaxis()
-    axes.set_axisbelow(True)
-    axes.grid(visible=False, axis="y")
-    axes.axvline(0.0, color="#000000", lw=0.8)
-    axes.set_xlabel("share, %" if shares else "weight")
-    axes.set_title(title)
-    return close_figure(figure, path)
