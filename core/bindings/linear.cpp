@@ -64,17 +64,18 @@ void bind_linear(nb::module_& m) {
             [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
                double intercept_scale, Metric metric, Predictor predictor, std::size_t sums,
                bool total, std::size_t queue, std::size_t reservoir, Vote vote, std::size_t models,
-               Scale scale, std::size_t spreads, double forgetting, bool one_class,
-               bool mergeable) {
-                new (self)
-                    Shape{features, outputs, intercept,  intercept_scale, metric,   predictor,
-                          sums,     total,   queue,      reservoir,       vote,     models,
-                          scale,    spreads, forgetting, one_class,       mergeable};
+               Scale scale, std::size_t spreads, double forgetting, bool one_class, bool mergeable,
+               bool squared_errors) {
+                new (self) Shape{features,  outputs,   intercept,     intercept_scale, metric,
+                                 predictor, sums,      total,         queue,           reservoir,
+                                 vote,      models,    scale,         spreads,         forgetting,
+                                 one_class, mergeable, squared_errors};
             },
             nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "intercept_scale"_a = 1.0,
             "metric"_a, "predictor"_a, "sums"_a = 0, "total"_a = false, "queue"_a = 1,
             "reservoir"_a = 0, "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none,
-            "spreads"_a = 0, "forgetting"_a = 0.0, "one_class"_a = false, "mergeable"_a = false);
+            "spreads"_a = 0, "forgetting"_a = 0.0, "one_class"_a = false, "mergeable"_a = false,
+            "squared_errors"_a = false);
     nb::class_<Rows>(m, "Rows", "A view of rows to learn or to score.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,

@@ -171,7 +171,7 @@ void bind_model(nb::module_& m, const char* name) {
                     return std::vector<double>(distances.begin(), distances.end());
                 });
             },
-            "Sum of the absolute errors of each model, in regression.")
+            "Sum of the absolute or squared errors of each model, in regression.")
         .def_prop_ro(
             "by_mean",
             [](G& self) {

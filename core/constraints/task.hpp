@@ -84,15 +84,15 @@ struct DriftRecord {
 struct Record {
     std::size_t predictors;           ///< predictors of each model: mean weights, last weights
     Aligned<double> mistakes;         ///< errors of each model, with the predictor used at the time
-    Aligned<double> distances;        ///< absolute errors of each model, in regression
+    Aligned<double> distances;        ///< absolute or squared errors of each model, in regression
     Aligned<double> recent_mistakes;  ///< for each predictor of each model
-    Aligned<double> recent_loss;      ///< hinge loss or absolute error
+    Aligned<double> recent_loss;      ///< hinge loss, or error in regression
     double recent_examples = 0;
     double recent_weight = 0;    ///< sum of the weights of recent examples
     double recent_squares = 0;   ///< sum of their squared weights
     double memory = 1;           ///< discount factor of the recent sums per example
     double chosen_mistakes = 0;  ///< errors of the model with the best record at the time
-    double chosen_error = 0;     ///< the same for absolute errors
+    double chosen_error = 0;     ///< the same for errors in regression
     DriftRecord drift;           ///< the same predictions, but never of an ensemble
     // For each predictor of each model, if predictors of two classes can form an ensemble; else
     // empty:
@@ -110,10 +110,20 @@ struct Record {
 
     /// Add an example with this weight to the recent sums.
     void count_example(double weight) {
+        const double kept = discount();
         weight = clamped(weight);
-        recent_examples = recent_examples * memory + 1;
-        recent_weight = recent_weight * memory + weight;
-        recent_squares = recent_squares * memory + weight * weight;
+        recent_examples = recent_examples * kept + 1;
+        recent_weight = recent_weight * kept + weight;
+        recent_squares = recent_squares * kept + weight * weight;
+    }
+
+    /// Return the factor of the recent sums for the next example. The first errors of a regression
+    /// are large until the model has learned the size of the targets; a record that counts a
+    /// fixed share of all examples forgets them.
+    double discount() const {
+        constexpr double first = 32, share = 0.5;
+        const bool shrinks = !distances.empty() && memory < 1 && recent_examples > first;
+        return shrinks ? std::min(memory, 1 - share / recent_examples) : memory;
     }
 
     /// Clamp a weight, so that its square is a normal number.

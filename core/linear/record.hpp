@@ -25,13 +25,22 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
     return wrong;
 }
 
-/// Return the absolute error of that model in regression.
+/// Return the square of an error; that of a finite error is finite.
+inline double squared_error(double error) {
+    constexpr double most = 1e290;
+    const double square = error * error;
+    return square <= most ? square : std::max(error, most);
+}
+
+/// Return the absolute or squared error of that model in regression, summed over its outputs.
 template <class T>
-inline double distance(const Model<T>& m, const double* scores, std::size_t first, std::size_t each,
-                       const Target& y) {
+inline double regression_error(const Model<T>& m, const double* scores, std::size_t first,
+                               std::size_t each, const Target& y) {
     double sum = 0;
-    for (std::size_t k = first; k < first + each; ++k)
-        sum += std::abs(y.values[m.groups[k].positive] - scores[m.groups[k].first]);
+    for (std::size_t k = first; k < first + each; ++k) {
+        const double error = std::abs(y.values[m.groups[k].positive] - scores[m.groups[k].first]);
+        sum += m.shape.squared_errors ? squared_error(error) : error;
+    }
     return sum;
 }
 
@@ -93,17 +102,18 @@ template <bool Single, class Wrong>
     r.count_example(weight);
 }
 
-/// Record the absolute errors of all predictors.
-template <bool Single, class Distance>
-inline void write_distances(Record& r, const Record& before, double weight, Distance&& distance) {
+/// Record the errors of all predictors in regression.
+template <bool Single, class Error>
+inline void write_errors(Record& r, const Record& before, double weight, Error&& error_of) {
     const std::size_t models = Single ? 1 : r.mistakes.size();
     const std::size_t chosen = models > 1 ? best_record(before) : 0;
+    const double kept = r.discount();
     for (std::size_t i = 0; i < models; ++i) {
         const std::size_t predicts = best_predictor(before, i);
         for (std::size_t predictor = 0; predictor < r.predictors; ++predictor) {
-            const double error = distance(i, predictor);
+            const double error = error_of(i, predictor);
             double& recent = r.recent_loss[i * r.predictors + predictor];
-            recent = recent * r.memory + Record::weighted(weight, error);
+            recent = recent * kept + Record::weighted(weight, error);
             if (predictor != predicts) continue;
             r.distances[i] += error;
             if (i != chosen) continue;
@@ -205,10 +215,9 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y, doubl
     if (m.shape.one_class) write_swapped(m, votes, y, weight, start ? &start->swapped : nullptr);
     const std::size_t each = Single ? 1 : m.groups_per_model();
     if (gives_value(m.groups[0].task))
-        return write_distances<Single>(r, before, weight,
-                                       [&](std::size_t i, std::size_t predictor) {
-                                           return distance(m, votes[predictor], i * each, each, y);
-                                       });
+        return write_errors<Single>(r, before, weight, [&](std::size_t i, std::size_t predictor) {
+            return regression_error(m, votes[predictor], i * each, each, y);
+        });
     const auto wrong = [&](std::size_t i, std::size_t predictor) {
         return wrong_vote<Single>(m, votes[predictor], i * each, each, y);
     };
@@ -227,7 +236,7 @@ inline void add_loss(Record& r, std::size_t model, double weight, double loss) {
 /// Add the losses of the groups, by their last weights, to the records of their models.
 template <class T>
 inline void add_losses(Model<T>& m, double weight, const double* losses) {
-    if (gives_value(m.groups[0].task)) return;  // the absolute error is already recorded
+    if (gives_value(m.groups[0].task)) return;  // the error is already recorded
     const std::size_t models = m.shape.models, each = m.groups_per_model();
     for (std::size_t i = 0, g = 0; i < models; ++i)
         for (std::size_t end = g + each; g < end; ++g) add_loss(m.record, i, weight, losses[g]);

@@ -30,8 +30,9 @@ struct Shape {
     Scale scale = Scale::none;
     std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
     double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
-    bool one_class = false;  ///< only one of two classes is known yet, as the positive one
-    bool mergeable = false;  ///< count updates, by which a merge weighs the changes of models
+    bool one_class = false;       ///< only one of two classes is known yet, as the positive one
+    bool mergeable = false;       ///< count updates, by which a merge weighs the changes of models
+    bool squared_errors = false;  ///< record the squared errors of a regression, not absolute ones
 
     bool averages() const { return predictor == Predictor::average || contested(); }
     /// Return whether the mean and the last weights are both evaluated, and the better one

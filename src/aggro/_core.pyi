@@ -76,7 +76,7 @@ class Group:
 class Shape:
     """The shape of a model."""
 
-    def __init__(self, *, features: int, outputs: int, intercept: bool, intercept_scale: float = 1.0, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False, mergeable: bool = False) -> None: ...
+    def __init__(self, *, features: int, outputs: int, intercept: bool, intercept_scale: float = 1.0, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False, mergeable: bool = False, squared_errors: bool = False) -> None: ...
 
 class Rows:
     """A view of rows to learn or to score."""
@@ -231,7 +231,7 @@ class Model32:
 
     @property
     def distances(self) -> list[float]:
-        """Sum of the absolute errors of each model, in regression."""
+        """Sum of the absolute or squared errors of each model, in regression."""
 
     @property
     def by_mean(self) -> list[bool]:
@@ -425,7 +425,7 @@ class Model64:
 
     @property
     def distances(self) -> list[float]:
-        """Sum of the absolute errors of each model, in regression."""
+        """Sum of the absolute or squared errors of each model, in regression."""
 
     @property
     def by_mean(self) -> list[bool]:

@@ -278,6 +278,7 @@ class Learner:
             scale=getattr(_core.Scale, s.scale),
             spreads=self.outputs if s.task == "regression" and s.relative_epsilon else 0,
             one_class=s.task == "binary" and self.classes == 1,
+            squared_errors=s.criterion == "squared",
             **{name: getattr(s, name) for name in CORE},
         )
         return shape, list(range(self.outputs)) * self.models

@@ -80,6 +80,9 @@ SCALES = ("none", "online", "standard")
 FEATURES = ("linear", "fourier", "bins", "both")
 CLASSIFIER_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
+# The errors of a regression, and the loss that minimises each of them.
+LOSS_OF = {"absolute": "epsilon_insensitive", "squared": "squared_epsilon_insensitive"}
+CRITERIA = tuple(LOSS_OF)
 MAX_BATCH = 256
 
 Part = Callable[["Settings"], Any]
@@ -223,6 +226,9 @@ class Settings:
         "probability of the confidence-weighted rules",
     )
     relative_epsilon: bool = _axis(False, Flag(), fixed=True)
+    criterion: str = _axis(
+        "absolute", Choice(CRITERIA), "error of a regression: absolute or squared", fixed=True
+    )
     forgetting: float = _axis(
         0.0,
         Number(
@@ -236,6 +242,11 @@ class Settings:
     )
     mergeable: bool = _axis(False, Flag(), fixed=True, in_core=True)  # keeps update counts
     memory: Any = _axis(None, Memory(), "memory of a model selection, such as 512MiB")
+
+    def __post_init__(self) -> None:
+        """Replace ``loss="auto"`` of a regression by the loss of its criterion."""
+        if self.task == "regression" and self.loss == "auto":
+            object.__setattr__(self, "loss", LOSS_OF.get(self.criterion, REGRESSOR_LOSSES[0]))
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -284,6 +295,11 @@ DEFAULT_MEMORY = 2**30  # bytes of a model selection
 def class_task(classes: int) -> Task:
     """Return the task for a number of classes; a single class is learned as a binary task."""
     return "binary" if classes <= 2 else "multiclass"
+
+
+def error_name(s: Settings) -> str:
+    """Return the name of the recorded error: mistakes, absolute error or squared error."""
+    return f"{s.criterion} error" if s.task == "regression" else "mistakes"
 
 
 def memory_of(s: Settings) -> float:

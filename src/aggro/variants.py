@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggro.checks import near
-from aggro.settings import AXES, CLASSIFIER_LOSSES, REGRESSOR_LOSSES
+from aggro.settings import AXES, CLASSIFIER_LOSSES, LOSS_OF, REGRESSOR_LOSSES
 
 # -- the settings of each estimator; a test compares them with the constructors ---
 
@@ -39,7 +39,7 @@ class EstimatorSettings:
     @property
     def names(self) -> tuple[str, ...]:
         """The keywords that are settings: the axes, and the loss if there are several."""
-        chooses = len(self.losses) > 1 and "loss" not in self.axes
+        chooses = len(self.losses) > 1 and "loss" not in {*self.axes, *self.fixed}
         return (*self.axes, "loss") if chooses else self.axes
 
     def keywords(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ ESTIMATORS: dict[str, EstimatorSettings] = {
         defaults={"intercept_scaling": "auto", "average": "auto"},
     ),
     "PassiveAggressiveRegressor": EstimatorSettings(
-        axes=(*_PA, "epsilon", "relative_epsilon"),
+        axes=(*_PA, "epsilon", "relative_epsilon", "criterion"),
         losses=REGRESSOR_LOSSES,
         regression=True,
         defaults={"loss": "epsilon_insensitive", "epsilon": 0.1, "average": "auto"},
@@ -74,10 +74,10 @@ ESTIMATORS: dict[str, EstimatorSettings] = {
         fixed={**_CHOSEN, "loss": "squared_hinge", "intercept_scaling": "auto"},
     ),
     "AutoRegressor": EstimatorSettings(
-        axes=("fit_intercept", "features", *_SELECTS),
-        losses=("epsilon_insensitive",),
+        axes=("fit_intercept", "features", "criterion", *_SELECTS),
+        losses=tuple(LOSS_OF.values()),
         regression=True,
-        fixed={**_CHOSEN, "loss": "epsilon_insensitive", "epsilon": 0.0},
+        fixed={**_CHOSEN, "loss": "auto", "epsilon": 0.0},
     ),
     "Perceptron": EstimatorSettings(
         axes=(*_ALL, "multiclass", "mergeable"),
@@ -321,6 +321,7 @@ def catalogue() -> list[Variant]:
 # The default variant for classification and regression: a single model, or a model selection.
 PLAIN = {False: "SPA-I", True: "PAR-I"}
 SELECTED = {False: "SPA-II", True: "PAR-I"}
+SQUARED = "PAR-II"  # the same for the squared errors of a regression
 
 
 def from_name(name: str, **params: Any) -> Any:

@@ -116,7 +116,7 @@ def test_sorted_rows_are_reported_unless_shuffled(inside, capsys):
 
 def test_detection_of_sorted_rows_does_not_depend_on_batches():
     y = np.repeat(["a", "b"], 300)
-    whole, parts = Constant(regression=False), Constant(regression=False)
+    whole, parts = Constant(), Constant()
     whole.add(y)
     for start in range(0, 600, 7):
         parts.add(y[start : start + 7])

@@ -165,8 +165,8 @@ def test_rows_of_weight_zero_change_nothing():
 # -- the table ----------------------------------------------------------------------------------
 
 
-def shown_order(results, capsys, percent):
-    show(Console(), results, percent=percent)
+def shown_order(results, capsys, measured="mistakes"):
+    show(Console(), results, measured)
     return [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:-1]]
 
 
@@ -177,15 +177,15 @@ def row(name, so_far, test=None):
 
 def test_the_table_is_sorted_by_error_and_ties_keep_their_order(capsys):
     rows = [row("c", 0.2), row("b", 0.1), row("a", 0.2), row("d", 0.1)]
-    for percent in (True, False):
-        assert shown_order(rows, capsys, percent) == ["b", "d", "c", "a"]
+    for measured in ("mistakes", "absolute error", "squared error"):
+        assert shown_order(rows, capsys, measured) == ["b", "d", "c", "a"]
 
 
 def test_the_table_is_sorted_by_test_error_if_there_is_one(capsys):
     rows = [row("c", 0.1, 0.7), row("b", 0.2, 0.9), row("a", 0.3, 0.9), row("d", 0.0, 0.1)]
-    assert shown_order(rows, capsys, percent=True) == ["b", "a", "c", "d"]  # accuracy
-    assert shown_order(rows, capsys, percent=False) == ["d", "c", "b", "a"]  # RMSE
-    show(Console(), rows, percent=True)
+    assert shown_order(rows, capsys) == ["b", "a", "c", "d"]  # accuracy
+    assert shown_order(rows, capsys, "absolute error") == ["d", "c", "b", "a"]  # RMSE
+    show(Console(), rows, "mistakes")
     assert "10.00%" in capsys.readouterr().out.splitlines()[1]
 
 

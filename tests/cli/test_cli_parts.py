@@ -41,20 +41,22 @@ def test_the_bar_shows_no_speed_before_the_first_examples(monkeypatch):
 
 
 def test_the_constant_of_a_regression_is_the_mean_so_far():
-    constant = Constant(regression=True)
+    constant = Constant("absolute error")
     constant.add(np.array([3.0, 1.0]))  # predicted as 0
     assert constant.error() == 2.0
     constant.add(np.array([2.0, 6.0]))  # predicted as 2
     assert constant.error() == (4.0 + 4.0) / 4
 
 
-@pytest.mark.parametrize(("regression", "scale"), [(False, 100.0), (True, 1.0)])
-def test_curves_go_through_the_errors(regression, scale, monkeypatch):
+@pytest.mark.parametrize(
+    ("measured", "scale"), [("mistakes", 100.0), ("absolute error", 1.0), ("squared error", 1.0)]
+)
+def test_curves_go_through_the_errors(measured, scale, monkeypatch):
     figures = []
     monkeypatch.setattr(
         aggro.plot.style, "close_figure", lambda figure, path: figures.append(figure)
     )
-    draw_curves({"PA-I": [(128, 0.5), (256, 0.3)]}, 0.7, regression, "curves.png")
+    draw_curves({"PA-I": [(128, 0.5), (256, 0.3)]}, 0.7, measured, "curves.png")
     curve, constant = figures[0].axes[0].get_lines()
     assert curve.get_xydata().tolist() == [[128, 0.5 * scale], [256, 0.3 * scale]]
     assert list(constant.get_ydata()) == [0.7 * scale] * 2

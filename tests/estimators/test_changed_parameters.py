@@ -46,6 +46,7 @@ IS_REJECTED = {
     "features": ["fourier", "auto"],
     "forgetting": [0.01],
     "relative_epsilon": [True],
+    "criterion": ["squared"],
     "mergeable": [True],
     "class_mean": [0.3],
     "multiclass": ["ovr", "top"],

@@ -11,7 +11,8 @@ from sklearn.metrics import balanced_accuracy_score
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier, StreamClassifier, TextClassifier
 from aggro.learner import Learner
-from aggro.settings import Settings, memory_of
+from aggro.reference.predictor import discount_of
+from aggro.settings import CRITERIA, Settings, memory_of
 
 
 def rare(n=6000, d=8, share=0.04, seed=0):
@@ -87,7 +88,10 @@ def test_light_outliers_do_not_choose_a_regressor():
 @pytest.mark.parametrize("average", [False, "auto"])
 @pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_records_are_weighted_sums_of_errors(task, multiclass, average, batch_size, threads):
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_records_are_weighted_sums_of_errors(
+    task, multiclass, average, batch_size, threads, criterion
+):
     """The expected sums come from the predictions of models learned alone."""
     rng = np.random.default_rng(3)
     X, weights = rng.normal(size=(120, 4)), rng.integers(0, 4, 120) / 2.0
@@ -96,8 +100,9 @@ def test_records_are_weighted_sums_of_errors(task, multiclass, average, batch_si
     y = y.get(task, scores[:, :1])
     loss = "epsilon_insensitive" if task == "regression" else "hinge"
     setting = Settings(
-        task, loss=loss, multiclass=multiclass, average=average, batch_size=batch_size
-    )
+        task, loss, multiclass=multiclass, average=average, batch_size=batch_size,
+        criterion=criterion,
+    )  # fmt: skip
     candidates = [dataclasses.replace(setting, C=C) for C in (0.1, 1.0)]
     outputs = {"binary": 2, "multiclass": 3, "regression": 1}[task]
     learner = Learner(candidates, 4, outputs)
@@ -108,22 +113,23 @@ def test_records_are_weighted_sums_of_errors(task, multiclass, average, batch_si
     part = "values" if task == "regression" else "labels"
     learn = {part: y, "weights": weights, "threads": threads}
     present, sums = np.flatnonzero(weights), np.zeros((3, 2))
-    weight, squares = 0.0, 0.0
+    recent, weight, squares = 0.0, 0.0, 0.0
     for start in range(0, len(present), batch_size):
-        rows = present[start : start + batch_size]
+        rows, errors = present[start : start + batch_size], []
         for place, each in enumerate(alone):
             found = each.scores(aggro.learner.rows_of(X[rows]))
             if task == "regression":
-                off = np.abs(found - y[rows]).sum(axis=1)
+                off = (np.abs(found - y[rows]) ** (1 + CRITERIA.index(criterion))).sum(axis=1)
                 sums[1, place] += off.sum()
             else:
                 off = aggro.labels.chosen(found, outputs) != y[rows]
                 sums[0, place] += off.sum()
-            for w, error in zip(weights[rows], off, strict=True):
-                sums[2, place] = memory * sums[2, place] + w * error
+            errors.append(off)
             each.learn(aggro.learner.rows_of(X), order=rows, **learn)
-        for w in weights[rows]:
-            weight, squares = memory * weight + w, memory * squares + w * w
+        for w, *off in zip(weights[rows], *errors, strict=True):
+            kept = discount_of(memory, recent, task == "regression")
+            sums[2] = kept * sums[2] + w * np.array(off)
+            recent, weight, squares = kept * recent + 1, kept * weight + w, kept * squares + w * w
     learner.learn(aggro.learner.rows_of(X), **learn)
     mistakes, recent_mistakes, recent_loss, recent = np.array(learner.model.records).T
     unit = squares / weight
@@ -135,15 +141,16 @@ def test_records_are_weighted_sums_of_errors(task, multiclass, average, batch_si
         assert_close(np.array(learner.model.distances), sums[1])
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("case", ["binary", "support", "ovr", "regression"])
-def test_weighted_choice_of_mean_or_last_weights_equals_the_reference(case):
+def test_weighted_choice_of_mean_or_last_weights_equals_the_reference(case, criterion):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(900, 5))
     scores = X @ rng.normal(size=(5, 3)) * np.where(np.arange(900) < 600, 1, -1)[:, None]
     weights = np.where(rng.random(900) < 0.1, 20.0, rng.integers(0, 3, 900))
     task = "multiclass" if case in ("support", "ovr") else case
     outputs = 3 if task == "multiclass" else 1
-    settings = {"task": task, "average": "auto", "C": 0.1}
+    settings = {"task": task, "average": "auto", "C": 0.1, "criterion": criterion}
     settings["loss"] = "epsilon_insensitive" if task == "regression" else "hinge"
     settings["multiclass"] = case if task == "multiclass" else "support"
     y = {

@@ -29,7 +29,7 @@ from aggro.cli.predict import measure
 from aggro.cli.reading import Reading, with_example_number
 from aggro.io.sources import STANDARD_INPUT, expand, open_bytes
 from aggro.settings import Task
-from aggro.sweeping.result import SweepRow
+from aggro.sweeping.result import SHORT_NAMES, SweepRow
 from aggro.sweeping.sweep import sweep
 from aggro.variants import find
 
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         }
         for model, row, tested in zip(models, result.rows, tests, strict=True)
     ]
-    show(console, results, percent=not models[0].regression)
+    show(console, results, models[0].measured)
     seconds = time.perf_counter() - started
     console.line(f"{result.examples:,} examples, {len(results)} models in {seconds:.2f} s")
     console.report_skipped_lines(reader)
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         write_report(args.json, results)
     if args.plot:
         curves = {model.title: row.curve for model, row in zip(models, result.rows, strict=True)}
-        draw_curves(curves, result.constant_error, models[0].regression, args.plot)
+        draw_curves(curves, result.constant_error, models[0].measured, args.plot)
     return 0
 
 
@@ -144,9 +144,10 @@ def files_of(paths: Sequence[str]) -> Iterator[list[str]]:
         yield [str(copy) if path == STANDARD_INPUT else path for path in paths]
 
 
-def show(console: Console, results: list[dict[str, Any]], *, percent: bool) -> None:
+def show(console: Console, results: list[dict[str, Any]], measured: str) -> None:
     """Print the table, the best variant first."""
-    error, test = ("error so far", "test error") if percent else ("|error| so far", "test RMSE")
+    percent = measured == "mistakes"
+    error, test = f"{SHORT_NAMES[measured]} so far", "test error" if percent else "test RMSE"
     tested = results[0]["test"] is not None
     if tested and percent:
         results = [{**row, "test": 1 - row["test"]} for row in results]

@@ -23,13 +23,14 @@ from aggro.labels import chosen
 from aggro.learner import Array
 from aggro.persistence import ModelFileError, load, save
 from aggro.persistence.record import TEXTS
+from aggro.selection.candidates import CHOSEN
 from aggro.selection.common import progressive_loss
 from aggro.selection.search_space import INTERVAL
 from aggro.selection.selection import ModelSelection
-from aggro.settings import Settings
+from aggro.settings import DEFAULTS, Settings
 from aggro.text.classifier import TextClassifier
 from aggro.text.regressor import TextRegressor
-from aggro.variants import ESTIMATORS, LINEAR, PLAIN, SELECTED, Variant, find
+from aggro.variants import ESTIMATORS, LINEAR, PLAIN, SELECTED, SQUARED, Variant, find
 
 
 class Model:
@@ -107,8 +108,14 @@ class Model:
         return {"width": self.features, "dtype": self.dtype, "raw": self.raw}
 
     @property
+    def measured(self) -> str:
+        """Name of the error of the predictions made before learning (see ``error_name``)."""
+        criterion = getattr(self.estimator, "criterion", DEFAULTS["criterion"])
+        return f"{criterion} error" if self.regression else "mistakes"
+
+    @property
     def loss(self) -> float:
-        """Mistakes, or the sum of absolute errors, each before its example was learned."""
+        """Mistakes, or the sum of errors of a regression, each before its example was learned."""
         if self.learner is None:
             return 0.0
         return float(
@@ -237,7 +244,10 @@ def shown_params(params: dict[str, Any]) -> str:
 # -- new models ----------------------------------------------------------------------------------
 
 # Settings that do not turn the model selection off.
-BESIDE_SELECTION = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting", "memory"}
+BESIDE_SELECTION = {
+    *("epsilon", "criterion", "features", "fit_intercept", "intercept_scaling"),
+    *("forgetting", "memory"),
+}
 
 
 def selects_by_default(args: argparse.Namespace) -> bool:
@@ -252,6 +262,8 @@ def new_model(args: argparse.Namespace, X: Any, y: Array) -> Model:
         return new_text_model(args, X, y)
     selects = selects_by_default(args)
     variant = find_variant(args.algorithm, args.task, y, selects)
+    if selects and args.algorithm is None and args.criterion == "squared":
+        variant = find(SQUARED) if is_regression(variant) else variant
     params = checked_params(variant, given(args))
     if selects:
         params = selected_params(variant, named=args.algorithm is not None) | params
@@ -271,7 +283,7 @@ def selected_params(variant: Variant, *, named: bool) -> dict[str, Any]:
     return {
         name: value
         for name, value in params.items()
-        if name in axes and (value == "auto" or not named)
+        if name in axes and (name in CHOSEN or not named)
     }
 
 
@@ -333,7 +345,8 @@ def checked_params(variant: Variant, params: dict[str, Any]) -> dict[str, Any]:
 
 TEXT_OPTIONS = ("ngrams", "chars", "idf", "stop_words")
 TEXT_SETTINGS = {
-    *("C", "metric", "average", "multiclass", "forgetting", "epsilon", "mergeable", "memory")
+    *("C", "metric", "average", "multiclass", "forgetting", "epsilon", "criterion"),
+    *("mergeable", "memory"),
 }
 
 
@@ -356,8 +369,9 @@ def new_text_model(args: argparse.Namespace, X: RawRows, y: Array) -> Model:
     params = text_params(args)
     if regression:
         params.pop("multiclass", None)
-    elif "epsilon" in params:
-        raise ValueError("--epsilon is for regression; these labels are classes.")
+    for name in {"epsilon", "criterion"} & params.keys():
+        if not regression:
+            raise ValueError(f"--{name} is for regression; these labels are classes.")
     columns = {
         **dict.fromkeys(X.texts, "text"),
         **dict.fromkeys(X.categories, "category"),

@@ -183,7 +183,7 @@ Curve = Sequence[tuple[int, float]]
 
 
 def draw_curves(
-    curves: Mapping[str, Curve], baseline: float | None, regression: bool, path: str
+    curves: Mapping[str, Curve], baseline: float | None, measured: str, path: str
 ) -> None:
     """Draw the progressive error of each model against the examples seen.
 
@@ -193,16 +193,16 @@ def draw_curves(
         By the name of a model: pairs of examples seen and progressive error.
     baseline : float, optional
         Error of the constant prediction.
-    regression : bool
-        Whether the errors are absolute errors.
+    measured : str
+        Name of the error (see ``error_name``).
     path : str
         Picture to write.
     """
-    from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure
+    from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure, with_unit
 
     *bright, grey = COLOURS
     figure, (axes,) = open_figure(path, figsize=(7.5, 4.5))
-    scale = 1.0 if regression else 100.0
+    scale = 100.0 if measured == "mistakes" else 1.0
     for number, (name, curve) in enumerate(curves.items()):
         colour, marker = bright[number % len(bright)], MARKERS[number % len(MARKERS)]
         seen, errors = [n for n, _ in curve], [scale * error for _, error in curve]
@@ -211,7 +211,7 @@ def draw_curves(
         axes.axhline(scale * baseline, color=grey, ls="--", label="constant")
     axes.set_xscale("log", base=2)
     axes.set_xlabel("examples seen (each predicted first, then learned)")
-    axes.set_ylabel("mean absolute error so far" if regression else "mistakes so far, %")
+    axes.set_ylabel(f"{with_unit(measured)} so far")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     close_figure(figure, path)

@@ -252,24 +252,28 @@ def _numbers_first(name: str) -> tuple[int, float, str]:
 
 
 class RegressionMetrics:
-    """Sums of errors."""
+    """Sums of errors; ``squared`` ones are compared with those of the mean, not of the median."""
 
-    constant = "the median"
     unit = "{:.4g} on average"
 
-    def __init__(self) -> None:
+    def __init__(self, *, squared: bool = False) -> None:
+        self.constant = "the mean" if squared else "the median"
+        self.compares_squares = squared
         self.count, self.absolute, self.squared = 0, 0.0, 0.0
         self.mean, self.spread = 0.0, 0.0  # of the targets
         self.values: list[Array] = []  # the first targets, for their median
 
     @property
     def error(self) -> float:
-        """Mean absolute error."""
-        return self.absolute / max(self.count, 1)
+        """Mean error."""
+        total = self.squared if self.compares_squares else self.absolute
+        return total / max(self.count, 1)
 
     @property
     def constant_error(self) -> float:
-        """Mean absolute error of predicting the median (of the first million targets)."""
+        """Mean error of the best constant: the median (of the first million targets) or mean."""
+        if self.compares_squares:
+            return self.spread / max(self.count, 1)
         values = np.concatenate(self.values) if self.values else np.zeros(1)
         return float(np.abs(values - np.median(values)).mean())
 
@@ -312,4 +316,6 @@ Metrics = ClassMetrics | RegressionMetrics
 
 def metrics_for(model: Model) -> Metrics:
     """Return the empty metrics that suit a model."""
-    return RegressionMetrics() if model.regression else ClassMetrics()
+    if not model.regression:
+        return ClassMetrics()
+    return RegressionMetrics(squared=model.measured == "squared error")

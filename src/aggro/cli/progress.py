@@ -20,7 +20,7 @@ LONG = 5  # times as long as by chance: runs of one label that count as sorted r
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of the table: error rates, or mean absolute errors."""
+    """A line of the table: error rates, or mean errors of a regression."""
 
     examples: int
     since_last: float
@@ -48,7 +48,7 @@ class Progress:
         self.model = model
         self.examples = 0
         self.lines: list[Line] = []
-        self.constant = Constant(model.regression)
+        self.constant = Constant(model.measured)
         self._due = FIRST
         self._reported = (0, 0.0)  # examples and loss at the last line
         self._before = model.loss
@@ -101,8 +101,9 @@ class Constant:
     The constant is the most frequent class of all examples, or the mean of the targets so far.
     """
 
-    def __init__(self, regression: bool) -> None:
-        self.regression = regression
+    def __init__(self, measured: str = "mistakes") -> None:
+        self.regression = measured != "mistakes"
+        self.power = 2 if measured == "squared error" else 1
         self.seen, self.changes = 0, 0  # examples, and changes of the label between them
         self.counts: dict[Any, int] = {}
         self._last: Any = None
@@ -112,7 +113,7 @@ class Constant:
         """Add some labels, or compare some targets with the mean so far."""
         if self.regression:
             mean = self._total / self.seen if self.seen else 0.0
-            self._loss += float(np.abs(y - mean).sum())
+            self._loss += float((np.abs(y - mean) ** self.power).sum())
             self._total += float(np.sum(y))
         else:
             self.changes += int(self.seen > 0 and y[0] != self._last)

@@ -233,13 +233,13 @@ class Training:
             self._shuffle_if_sorted(labels)
         self.progress = Progress(model)
         C = f", C={model.estimator.C}" if "C" in model.estimator.get_params() else ""
-        error = "absolute error" if model.regression else "error"
+        error = model.measured if model.regression else "error"
         self.console.line(f"{model.title}{C}: {error} of predictions made before learning")
         self.console.line(heading())
         return chain([first], batches)
 
     def _shuffle_if_sorted(self, labels: Array) -> None:
-        constant = Constant(regression=False)
+        constant = Constant()
         constant.add(labels)
         self.shuffle = constant.is_sorted
         if self.shuffle:
@@ -356,7 +356,7 @@ class Training:
         if args.plot:
             curve = [(line.examples, line.so_far) for line in progress.lines]
             baseline = progress.lines[-1].baseline
-            draw_curves({model.title: curve}, baseline, model.regression, args.plot)
+            draw_curves({model.title: curve}, baseline, model.measured, args.plot)
         console.note(f"saved {args.output}")
 
     def _warnings(self, model: Model, progress: Progress) -> Iterator[str]:

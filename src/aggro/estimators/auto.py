@@ -88,12 +88,13 @@ class AutoRegressor(LinearModel, Regressor):
 
     It compares a grid of C in several metrics and scales of the features, with the last weights and
     with their mean, and predicts with the candidate that was recently closest to the targets. It is
-    ``PassiveAggressiveRegressor`` with ``C``, ``metric`` and ``scale`` set to "auto" and
+    ``PassiveAggressiveRegressor`` with ``C``, ``metric``, ``scale`` and ``loss`` set to "auto" and
     ``epsilon=0``.
 
     The parameters come in groups:
 
     - Features: ``fit_intercept``, ``features``;
+    - Prediction: ``criterion``;
     - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``early_stopping``,
       ``validation_fraction``, ``shuffle``, ``random_state``, ``warm_start``, ``verbose``;
     - Resources and merging: ``n_jobs``, ``memory``, ``mergeable``.
@@ -102,12 +103,15 @@ class AutoRegressor(LinearModel, Regressor):
     ----------
     fit_intercept, features
         As in ``AutoClassifier``.
+    criterion : {"absolute", "squared"}, default="absolute"
+        The error that the selected model minimises: the mean absolute error, which outlying targets
+        hardly change, or the mean squared error, which R² measures.
     max_iter, tol, n_iter_no_change
         As in ``AutoClassifier``.
     early_stopping : bool or "auto", default="auto"
         True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
         rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
-        first included, with the best R² of them, and then learns them.
+        first included, with the least error of them by ``criterion``, and then learns them.
     validation_fraction, shuffle, random_state, warm_start, verbose
         As in ``AutoClassifier``.
     n_jobs, memory, mergeable
@@ -128,6 +132,7 @@ class AutoRegressor(LinearModel, Regressor):
         *,
         fit_intercept: bool = True,
         features: str = "linear",
+        criterion: str = "absolute",
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         early_stopping: bool | str = "auto",

@@ -20,6 +20,7 @@ from aggro.estimators.passes import (
 )
 from aggro.learner import Array, rows_of
 from aggro.selection.common import candidate_scores, keep_smaller_C
+from aggro.settings import CRITERIA
 from aggro.sklearn_api import check_random_state, draw_seed
 from aggro.training_batch import TrainingBatch
 
@@ -79,7 +80,7 @@ def classifier_rule(
 def regressor_rule(
     estimator: Any, passes: Passes, learner: Any, batch: TrainingBatch, values: Array
 ) -> StopByLoss:
-    """Return the rule that ends the passes of a regressor, by loss or by R² on held-out rows."""
+    """Return the rule that ends the passes of a regressor, by loss or on held-out rows."""
     stops = getattr(estimator, "early_stopping", False)
     if stops == "auto":
         return _best_pass_of_regressor(passes, learner, batch, values)
@@ -87,14 +88,15 @@ def regressor_rule(
         return StopByLoss(*passes.patience)
     rows = hold_out(len(values), estimator.validation_fraction, passes.random_state)
     some = None if batch.weights is None else batch.weights[rows]
-    qualities = _qualities(batch, rows, Determination(values[rows], values, some))
+    quality = Determination(values[rows], values, some)
+    qualities = _qualities(batch, rows, quality)
     return StopByHeldOutRows(rows, qualities, *passes.patience)
 
 
 def _best_pass_of_regressor(
     passes: Passes, learner: Any, batch: TrainingBatch, values: Array
 ) -> StopByLoss:
-    """Return the rule that restores the pass with the best R² and then learns the held-out rows."""
+    """Return the rule that restores the best pass and then learns the held-out rows."""
     count = min(len(values) // REGRESSION_SHARE, REGRESSION_MOST)
     several = passes.max_iter > 1 and passes.tol is not None
     if count < REGRESSION_LEAST or not several or learner.examples > 0:
@@ -103,7 +105,8 @@ def _best_pass_of_regressor(
     rows = np.sort(order[:count])
     some = None if batch.weights is None else batch.weights[rows]
     keep_smaller_C(learner)
-    qualities = _qualities(batch, rows, Determination(values[rows], values, some))
+    quality = Determination(values[rows], values, some, learner.settings.criterion)
+    qualities = _qualities(batch, rows, quality)
     return KeepBestPass(rows, qualities, batch.checkpoint, *passes.patience, needs_loss=False)
 
 
@@ -239,13 +242,16 @@ def mean_of(numbers: Array, weights: Array | None) -> float:
     return float(np.average(numbers, weights=weights))
 
 
-def _variance(values: Array, weights: Array | None) -> float:
-    """Return the variance, summed over columns; exactly 0 if all rows of positive weight agree."""
+def _spread(values: Array, weights: Array | None, power: int) -> float:
+    """Return the mean power of the distances to the mean, summed over columns.
+
+    It is exactly 0 if all rows of positive weight agree.
+    """
     there = values if weights is None or not weights.any() else values[weights > 0]
     if (there == there[0]).all():
         return 0.0  # rounding may change the mean of equal numbers
     centre = np.array([mean_of(column, weights) for column in values.T])
-    return mean_of(((values - centre) ** 2).sum(axis=1), weights)
+    return mean_of((np.abs(values - centre) ** power).sum(axis=1), weights)
 
 
 def r2_score(truth: Array, scores: Array, weights: Array | None = None) -> float:
@@ -266,26 +272,33 @@ def r2_score(truth: Array, scores: Array, weights: Array | None = None) -> float
 
 
 class Determination:
-    """R² on held-out rows: 1 − mean squared error / variance, both weighted.
+    """The quality of predictions of held-out rows: 1 − mean error / that of the mean target.
 
-    Equal held-out targets have no variance. The unit is then the variance of all targets or, if
-    these are equal too, the square of the largest.
+    With squared errors it is R². Equal held-out targets have no error of the mean. The unit is then
+    that of all targets or, if these are equal too, that of the largest.
 
     >>> quality = Determination(np.array([[2.0], [2.0]]), np.array([[2.0], [2.0], [2.0]]))
     >>> quality(np.array([[2.0], [2.0]])), quality(np.array([[1.0], [1.0]]))
     (1.0, 0.75)
     """
 
-    def __init__(self, truth: Array, values: Array, weights: Array | None = None) -> None:
+    def __init__(
+        self,
+        truth: Array,
+        values: Array,
+        weights: Array | None = None,
+        criterion: str = "squared",
+    ) -> None:
         self.largest = float(np.abs(values).max()) or 1.0  # squares of huge targets would overflow
         self.truth, everything = truth / self.largest, values / self.largest
-        self.weights = weights
-        self.unit = _variance(self.truth, weights) or _variance(everything, None) or 1.0
+        self.weights, self.power = weights, 1 + CRITERIA.index(criterion)
+        spread = _spread(self.truth, weights, self.power)
+        self.unit = spread or _spread(everything, None, self.power) or 1.0
 
     def __call__(self, scores: Array) -> float:
         """Return the quality of these scores."""
         with np.errstate(over="ignore"):
-            errors = ((self.truth - scores / self.largest) ** 2).sum(axis=1)
+            errors = (np.abs(self.truth - scores / self.largest) ** self.power).sum(axis=1)
             return 1 - mean_of(errors, self.weights) / self.unit
 
 

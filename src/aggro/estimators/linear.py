@@ -30,7 +30,7 @@ from aggro.selection.common import (
 )
 from aggro.selection.report import SelectionReport
 from aggro.selection.selection import ModelSelection
-from aggro.settings import Settings
+from aggro.settings import Settings, error_name
 from aggro.sklearn_api import check_fitted, draw_seed
 from aggro.training_batch import TrainingBatch
 from aggro.transaction import Transaction, checkpoint_of
@@ -324,7 +324,7 @@ class LinearModel(OnlineEstimator):
         """
         from aggro.plot.selection import draw_candidates
 
-        return draw_candidates(self.candidates_, self._learner.settings.task == "regression", path)
+        return draw_candidates(self.candidates_, error_name(self._learner.settings), path)
 
     def keep_best(self) -> Any:
         """End the model selection with the best candidate; return the estimator.

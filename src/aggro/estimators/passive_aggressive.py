@@ -196,7 +196,7 @@ class PassiveAggressiveRegressor(LinearModel, Regressor):
     - Update rule: ``C``, ``loss``, ``epsilon``, ``relative_epsilon``, ``metric``, ``queue``,
       ``batch_size``, ``forgetting``;
     - Features: ``fit_intercept``, ``intercept_scaling``, ``scale``, ``features``;
-    - Prediction: ``average``, ``reservoir_size``;
+    - Prediction: ``average``, ``reservoir_size``, ``criterion``;
     - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``early_stopping``,
       ``validation_fraction``, ``shuffle``, ``random_state``, ``warm_start``, ``verbose``;
     - Resources and merging: ``n_jobs``, ``memory``, ``mergeable``.
@@ -205,10 +205,11 @@ class PassiveAggressiveRegressor(LinearModel, Regressor):
     ----------
     C
         As in ``PassiveAggressiveClassifier``.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard", "auto"}, \
 default="epsilon_insensitive"
         How an error outside the tube is penalised. The values give the variants PA-I, PA-II and
-        PA. PA-II with ``epsilon=0`` is least squares (PALS).
+        PA. PA-II with ``epsilon=0`` is least squares (PALS). "auto" is the loss that minimises the
+        error of ``criterion``: PA-I for absolute and PA-II for squared errors.
     epsilon : float, default=0.1
         Half the width of the tube: smaller errors cost nothing.
     relative_epsilon : bool, default=False
@@ -223,12 +224,16 @@ default="epsilon_insensitive"
         As in ``PassiveAggressiveClassifier``.
     average, reservoir_size
         As in ``PassiveAggressiveClassifier``.
+    criterion : {"absolute", "squared"}, default="absolute"
+        The error of predictions that is recorded before each example is learned, and that selects
+        what is "auto". The squared error of predictions is least where they are the mean of the
+        targets of similar rows, the absolute error where they are the median.
     max_iter, tol, n_iter_no_change
         As in ``PassiveAggressiveClassifier``.
     early_stopping : bool or "auto", default=False
         True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
         rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
-        first included, with the best R² of them, and then learns them.
+        first included, with the least error of them by ``criterion``, and then learns them.
     validation_fraction, shuffle, random_state, warm_start, verbose
         As in ``PassiveAggressiveClassifier``.
     n_jobs, memory, mergeable
@@ -272,6 +277,7 @@ default="epsilon_insensitive"
         scale: str = "none",
         features: str = "linear",
         relative_epsilon: bool = False,
+        criterion: str = "absolute",
         forgetting: float = 0.0,
         intercept_scaling: float | str = 1.0,
         mergeable: bool = False,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure
+from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure, with_unit
 from aggro.selection.report import SelectionReport
 
 LEARNERS = ("metric", "scale")  # parameters that distinguish the lines of a figure
 
 
 def draw_candidates(
-    candidates: list[dict[str, Any]], regression: bool, path: str | Path | None
+    candidates: list[dict[str, Any]], measured: str, path: str | Path | None
 ) -> Any:
     """Draw the recent error against C and mark the best candidate; save it if a path is given."""
     figure, (axes,) = open_figure(path)
-    what, factor = ("recent_loss", 1.0) if regression else ("recent_error", 100.0)
+    what, factor = ("recent_error", 100.0) if measured == "mistakes" else ("recent_loss", 1.0)
     lines = _lines(candidates)
     figure.set_figheight(4.2 + 0.1 * len(lines))  # for the legend below
     for number, (name, line) in enumerate(lines.items()):
@@ -38,8 +38,7 @@ def draw_candidates(
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     axes.set_xlabel("C")
-    unit = "absolute error" if regression else "mistakes, %"
-    axes.set_ylabel(f"recent {unit}, before learning")
+    axes.set_ylabel(f"recent {with_unit(measured)}, before learning")
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return close_figure(figure, path)
 
@@ -80,8 +79,7 @@ def draw_report(report: SelectionReport, path: str | Path | None) -> Any:
         axes.text(error, place, note, va="center", fontsize=8)
     axes.set_xlim(0, max(max(errors), 1e-12) * 1.8)
     axes.grid(visible=False, axis="y")
-    unit = "mean absolute error" if report.regression else "mistakes, %"
-    axes.set_xlabel(f"recent {unit}, before learning")
+    axes.set_xlabel(f"recent {with_unit(report.measured)}, before learning")
     return close_figure(figure, path)
 
 

@@ -21,6 +21,11 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     check_writable(path)
 
 
+def with_unit(measured: str) -> str:
+    """Return the name of an error as the label of an axis."""
+    return "mistakes, %" if measured == "mistakes" else f"mean {measured}"
+
+
 def open_figure(
     path: str | os.PathLike[str] | None,
     columns: int = 1,

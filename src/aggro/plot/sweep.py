@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.plot.style import COLOURS, close_figure, open_figure
+from aggro.plot.style import COLOURS, close_figure, open_figure, with_unit
+from aggro.settings import error_name
 
 
 def draw(result: Any, path: str | Path | None, against: str) -> Any:
@@ -19,8 +20,8 @@ def draw(result: Any, path: str | Path | None, against: str) -> Any:
 
 
 def _scale(result: Any) -> tuple[float, str]:
-    regression = result.rows[0].settings.task == "regression"
-    return (1.0, "absolute error") if regression else (100.0, "mistakes, %")
+    measured = error_name(result.rows[0].settings)
+    return (100.0 if measured == "mistakes" else 1.0), with_unit(measured)
 
 
 def _against_parameter(axes: Any, result: Any, against: str) -> None:

@@ -61,6 +61,7 @@ class ReferenceLearner:
     phi: float = 1.0
     scale: str = "none"
     relative_epsilon: bool = False
+    criterion: str = "absolute"
     forgetting: float = 0.0
     memory: float = 1.0 - 1.0 / 5000
     groups: list[OutputGroup] = field(init=False, repr=False)
@@ -90,7 +91,8 @@ class ReferenceLearner:
         self.sized = self.intercept_scaling != "auto"
         self.constant = float(self.intercept_scaling) if self.sized else 1.0
         self.random = Uniform()
-        self.selection, self.frozen = PredictorSelection(self.memory), False
+        self.selection = PredictorSelection(self.memory, self.task == "regression")
+        self.frozen = False
         self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
 
     def learn(self, x: ArrayLike, y: ArrayLike, weight: float = 1.0) -> None:
@@ -136,7 +138,7 @@ class ReferenceLearner:
         if self.average != "auto" or self.frozen:
             return []
         predictors = [[g.mean() for g in self.groups], [g.W for g in self.groups]]
-        return errors_of(self.task, rows, predictors, targets)
+        return errors_of(self.task, rows, predictors, targets, self.criterion)
 
     @property
     def W(self) -> Array:

@@ -62,29 +62,42 @@ class LateAverage(Average):
         return total
 
 
+def discount_of(memory: float, recent: float, regression: bool) -> float:
+    """Return the factor of recent errors for the next example, after ``recent`` examples.
+
+    The first errors of a regression are large until the size of the targets is learned. After 32
+    examples the factor is therefore at most 1 - 1/n at the n-th, as if errors weighed n.
+    """
+    if not regression or memory == 1.0 or recent <= 32.0:
+        return memory
+    return min(memory, 1.0 - 0.5 / recent)
+
+
 class PredictorSelection:
     """Two predictors, the mean and the last weights, evaluated before each example is learned.
 
     The last weights predict if they have made significantly fewer mistakes lately; in regression,
-    if they were closer to the targets; and for the first ``FEW`` examples. Errors count by the
+    if their errors were smaller; and for the first ``FEW`` examples. Errors count by the
     weights of their examples: in units of sum w^2 / sum w, weighted mistakes vary by chance like
     counts of mistakes.
     """
 
     FEW = 10
 
-    def __init__(self, memory: float) -> None:
-        self.memory, self.n_evaluated = memory, 0
+    def __init__(self, memory: float, regression: bool = False) -> None:
+        self.memory, self.regression = memory, regression
+        self.n_evaluated, self.recent = 0, 0.0
         self.mistakes, self.distance = np.zeros(2), np.zeros(2)
         self.weight, self.squares = 0.0, 0.0
 
     def update(self, mistakes: Array, distance: Array, weight: float = 1.0) -> None:
         """Add the errors of the mean and of the last weights on an example."""
-        self.n_evaluated += 1
-        self.mistakes = self.memory * self.mistakes + weight * mistakes
-        self.distance = self.memory * self.distance + weight * distance
-        self.weight = self.memory * self.weight + weight
-        self.squares = self.memory * self.squares + weight**2
+        kept = discount_of(self.memory, self.recent, self.regression)
+        self.n_evaluated, self.recent = self.n_evaluated + 1, kept * self.recent + 1.0
+        self.mistakes = kept * self.mistakes + weight * mistakes
+        self.distance = kept * self.distance + weight * distance
+        self.weight = kept * self.weight + weight
+        self.squares = kept * self.squares + weight**2
 
     @property
     def mean_predicts(self) -> bool:
@@ -98,9 +111,13 @@ class PredictorSelection:
 
 
 def errors_of(
-    task: str, rows: Array, predictors: list[list[Array]], targets: list[Array]
+    task: str,
+    rows: Array,
+    predictors: list[list[Array]],
+    targets: list[Array],
+    criterion: str = "absolute",
 ) -> list[tuple[Array, Array]]:
-    """Return, for each row, the mistakes and the distance of each predictor.
+    """Return, for each row, the mistakes and the error in regression of each predictor.
 
     A predictor is a list of weights, one array for each group of outputs.
     """
@@ -109,20 +126,24 @@ def errors_of(
     for i in range(len(rows)):
         answers = [target[i] for target in targets]
         errors = [
-            prediction_error(task, [each[i] for each in predictor], answers) for predictor in scores
+            prediction_error(task, [each[i] for each in predictor], answers, criterion)
+            for predictor in scores
         ]
         wrong, off = zip(*errors, strict=True)
         found.append((np.array(wrong, float), np.array(off)))
     return found
 
 
-def prediction_error(task: str, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
-    """Return whether a prediction is wrong, and its distance from the targets.
+def prediction_error(
+    task: str, scores: list[Array], answers: list[float], criterion: str = "absolute"
+) -> tuple[bool, float]:
+    """Return whether a prediction is wrong, and its error in regression.
 
     There is an array of scores and an answer for each group of outputs.
     """
     if task == "regression":
-        return False, sum(abs(y - s[0]) for s, y in zip(scores, answers, strict=True))
+        power = 2 if criterion == "squared" else 1
+        return False, sum(abs(y - s[0]) ** power for s, y in zip(scores, answers, strict=True))
     if task == "multiclass" and len(scores) == 1:
         return int(np.argmax(scores[0])) != int(answers[0]), 0.0
     signs = [float(s[0]) for s in scores]

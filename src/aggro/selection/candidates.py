@@ -24,7 +24,7 @@ from aggro.selection.search_space import (
     halving,
     record_row,
 )
-from aggro.settings import AXES, Settings, memory_of, selected_axes
+from aggro.settings import AXES, Settings, error_name, memory_of, selected_axes
 from aggro.transaction import Checkpoint, OwnedLock, checkpoint_of
 
 CHOSEN = ("C", "metric", "scale", "features", "average")  # what distinguishes candidates
@@ -56,9 +56,10 @@ def by_representation(learners: Sequence[Learner]) -> dict[int, list[Learner]]:
 
 
 def record_of(learner: Learner) -> tuple[float, float]:
-    """Return the recent mistakes and loss of the best candidate of a learner."""
+    """Return the recent mistakes and loss of the best candidate; of squared errors, the root."""
     _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
-    return mistakes, loss
+    squared = learner.settings.criterion == "squared"
+    return mistakes, math.sqrt(loss) if squared else loss
 
 
 def remaining(
@@ -186,6 +187,11 @@ class Candidates:
         return self.settings.task == "regression"
 
     @property
+    def measured(self) -> str:
+        """Name of the recorded errors."""
+        return error_name(self.settings)
+
+    @property
     def examples(self) -> int:
         """Number of examples learned from."""
         learners = self.learners
@@ -236,7 +242,7 @@ class Candidates:
 
     @property
     def distance(self) -> float:
-        """The same for regression: the sum of absolute errors."""
+        """The same for regression: the sum of absolute or squared errors."""
         return self.counted[1] + self.made()[1]
 
     def made(self) -> tuple[float, float]:
@@ -289,7 +295,7 @@ class Candidates:
     def report(self) -> SelectionReport:
         """Return the best candidates of each kind, the best one first, and the removed ones."""
         self._chosen()  # there is one
-        return report_of(self.candidates(), self.left, self._regression)
+        return report_of(self.candidates(), self.left, self.measured)
 
     @property
     def progress(self) -> Progress:

@@ -69,7 +69,7 @@ def grow_features(learner: AnyLearner, features: int) -> None:
 
 
 def progressive_loss(learner: AnyLearner) -> tuple[float, float]:
-    """Return the mistakes, and the sum of absolute errors, before each example was learned."""
+    """Return the mistakes, and the errors of a regression, before each example was learned."""
     if not isinstance(learner, Learner):
         return learner.mistakes, learner.distance
     mistakes, distance = learner.model.chosen_record

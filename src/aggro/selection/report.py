@@ -15,19 +15,25 @@ class SelectionReport:
     """Candidates of a model selection, the best one first; printed, it is a table.
 
     For each learner, ``rows`` have the settings of its best candidate, its recent ``error`` (a
-    share of the examples, or the mean absolute error of a regression), its difference from the best
-    one (``behind``), and the number of examples after which it was removed (``left_after``): None
-    for the remaining ones. Error and difference of a removed one are those at its removal.
+    share of the examples, or the mean error of a regression by its ``criterion``), its difference
+    from the best one (``behind``), and the number of examples after which it was removed
+    (``left_after``): None for the remaining ones. Error and difference of a removed one are those
+    at its removal. ``measured`` is the name of the error.
 
     >>> from aggro.selection.report import report_of
     >>> row = {"C": 1.0, "metric": "diagonal", "recent_error": 0.25, "recent_loss": 0.5}
-    >>> print(report_of([{**row, "chosen": True}], [], regression=False))
+    >>> print(report_of([{**row, "chosen": True}], [], "mistakes"))
       C    metric  error  behind  removed after
       1  diagonal  25.0%   +0.0%  best
     """
 
     rows: tuple[Row, ...]
-    regression: bool
+    measured: str
+
+    @property
+    def regression(self) -> bool:
+        """Whether errors are means of numbers, not shares of the examples."""
+        return self.measured != "mistakes"
 
     @property
     def best(self) -> Row:
@@ -57,10 +63,10 @@ class SelectionReport:
 
 
 def report_of(
-    candidates: Sequence[Mapping[str, Any]], removed: Sequence[Row], regression: bool
+    candidates: Sequence[Mapping[str, Any]], removed: Sequence[Row], measured: str
 ) -> SelectionReport:
     """Return the report of the rows of ``candidates_`` and of removed candidates."""
-    error = "recent_loss" if regression else "recent_error"
+    error = "recent_error" if measured == "mistakes" else "recent_loss"
     best_of: dict[tuple[Any, ...], Row] = {}
     for each in candidates:
         settings = {name: value for name, value in each.items() if name not in MEASURED}
@@ -78,18 +84,18 @@ def report_of(
         | {"left_after": row["left_after"]}
         for row in rows
     ]
-    return SelectionReport(tuple(shown), regression)
+    return SelectionReport(tuple(shown), measured)
 
 
 def removed_rows(
     removed: Sequence[Mapping[str, Any]],
     remaining: Sequence[Mapping[str, Any]],
     examples: int,
-    regression: bool,
+    measured: str,
 ) -> list[Row]:
     """Return report rows of candidates that are removed after ``examples`` examples."""
     gone = [{**each, "chosen": False, "left_after": examples} for each in removed]
-    rows = report_of([*remaining, *gone], [], regression).rows
+    rows = report_of([*remaining, *gone], [], measured).rows
     return [row for row in rows if row["left_after"] is not None]
 
 

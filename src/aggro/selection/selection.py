@@ -330,7 +330,7 @@ class ModelSelection(Candidates):
         left = self.left if drift.start == self.drift.start else []
         if removed:
             gone, rest = (self._described(some) for some in (removed, learners))
-            left = [*left, *removed_rows(gone, rest, self.examples, self._regression)]
+            left = [*left, *removed_rows(gone, rest, self.examples, self.measured)]
         evaluated = {"learners": learners, "leading": leading, "counted": counted}
         self.__dict__.update(evaluated, drift=drift, left=left)  # no signal in between
 
@@ -398,7 +398,7 @@ class ModelSelection(Candidates):
         best = self.representation
         stay = [each for each in self.learners if each.representation == best]
         gone = [each for each in self.learners if each.representation != best]
-        rows = (self._described(gone), self._described(stay), self.examples, self._regression)
+        rows = (self._described(gone), self._described(stay), self.examples, self.measured)
         self._keep(stay, left=[*self.left, *removed_rows(*rows)])
 
     def _keep(self, learners: list[Learner], **changes: Any) -> None:

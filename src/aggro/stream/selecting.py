@@ -17,7 +17,7 @@ from aggro.selection.common import grow_features
 from aggro.selection.report import SelectionReport
 from aggro.selection.search_space import FILLED
 from aggro.selection.selection import ModelSelection
-from aggro.settings import Settings
+from aggro.settings import Settings, error_name
 from aggro.transaction import Transaction
 
 GROWN = 64  # new features after which the candidates must fit into the memory limit again
@@ -281,7 +281,7 @@ class SelectingStream(_core.Stream):
         """Draw the recent error of each candidate against C; return the figure."""
         from aggro.plot.selection import draw_candidates
 
-        return draw_candidates(self.candidates_, self._settings(2).task == "regression", path)
+        return draw_candidates(self.candidates_, error_name(self._settings(2)), path)
 
     # -- counters and weights ----------------------------------------------------------------
 

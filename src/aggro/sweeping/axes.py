@@ -23,6 +23,8 @@ def read_axes(axes: dict[str, Any]) -> dict[str, list[Any]]:
     lists = {name: _values(name, given) for name, given in axes.items()}
     if "algorithm" in lists:
         lists["algorithm"] = [find(name).name for name in lists["algorithm"]]
+    if len(lists.get("criterion", ())) > 1:
+        raise ValueError("sweep ranks all settings by one error; give one criterion.")
     return lists
 
 

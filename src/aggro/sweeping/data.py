@@ -59,7 +59,7 @@ class Data:
     dtype: Any
     count: int
     names: Array | None  # of the features
-    constant_error: float | None  # of the best constant prediction
+    constant: ConstantPrediction | None  # the best one; None if rows have several labels
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return one pass over the rows, in this order or as they are."""
@@ -106,8 +106,7 @@ class ArrayData(Data):
         if task == "regression":
             values = read_values(y, count)
             constant.add_targets(values)
-            error = constant.absolute_error()
-            return cls("regression", None, values.shape[1], *rest, error, X, {"values": values})
+            return cls("regression", None, values.shape[1], *rest, constant, X, {"values": values})
         y, multilabel = read_classes(y, count)
         if multilabel:
             check_task(task, "multilabel")
@@ -116,8 +115,7 @@ class ArrayData(Data):
         known, labels = Classes.numbered(y)
         kind = task_of(known.labels, task)
         constant.add_labels(labels)
-        error = constant.error_rate()
-        return cls(kind, known.labels, len(known), *rest, error, X, {"labels": labels})
+        return cls(kind, known.labels, len(known), *rest, constant, X, {"labels": labels})
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return all rows, in the given order."""
@@ -163,7 +161,8 @@ class FileData(Data):
             raise ValueError(f"{', '.join(reader.files)}: no examples to learn from.")
         kind, classes = labels.verdict()
         outputs = 1 if classes is None else len(classes)
-        rest = (features, reader.options.dtype, count, None, labels.constant_error(kind))
+        constant = None if labels.several else labels.constant
+        rest = (features, reader.options.dtype, count, None, constant)
         return cls(kind, classes, outputs, *rest, reader)
 
     def parts(self, order: Array | None) -> Iterator[Part]:
@@ -232,12 +231,6 @@ class Labels:
         if not self.several:
             self.constant.add_labels(y, weights)
 
-    def constant_error(self, task: Task) -> float | None:
-        """Return the error of the best constant prediction; None if rows have several labels."""
-        if task == "regression":
-            return self.constant.absolute_error()
-        return None if self.several else self.constant.error_rate()
-
     def verdict(self) -> tuple[Task, Array | None]:
         """Return the task, and the classes of a classification."""
         if self.task == "regression" or self.known is None:
@@ -249,7 +242,7 @@ class Labels:
 
 
 class ConstantPrediction:
-    """The best constant prediction: the most frequent class, or the median target."""
+    """The best constant prediction: the most frequent class, or the median or mean target."""
 
     def __init__(self) -> None:
         self._classes: dict[Any, float] = {}  # total weight of each class
@@ -268,13 +261,14 @@ class ConstantPrediction:
             self._targets.append((values, np.ones(len(values)) if weights is None else weights))
             self._count += len(values)
 
-    def error_rate(self) -> float:
-        """Return the error rate of the most frequent class."""
-        return 1.0 - max(self._classes.values()) / sum(self._classes.values())
-
-    def absolute_error(self) -> float:
-        """Return the mean absolute error of the weighted median of each target."""
+    def error(self, measured: str) -> float:
+        """Return the error of the prediction that is best by this error (see ``error_name``)."""
+        if measured == "mistakes":
+            return 1.0 - max(self._classes.values()) / sum(self._classes.values())
         values, weights = (np.concatenate(each) for each in zip(*self._targets, strict=True))
+        if measured == "squared error":
+            squares = (values - np.average(values, axis=0, weights=weights)) ** 2
+            return float(np.average(squares.mean(axis=1), weights=weights))
         order = np.argsort(values, axis=0, kind="stable")
         half = np.cumsum(weights[order], axis=0) >= weights.sum() / 2
         median = np.take_along_axis(values, order, axis=0)[

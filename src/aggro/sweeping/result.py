@@ -10,8 +10,10 @@ import numpy as np
 
 from aggro.learner import Array, Learner
 from aggro.selection.learners import select
-from aggro.settings import Settings, Task
+from aggro.settings import Settings, Task, error_name
 from aggro.variants import PLAIN, find
+
+SHORT_NAMES = {"mistakes": "error", "absolute error": "|error|", "squared error": "error²"}
 
 
 @dataclass
@@ -28,7 +30,7 @@ class SweepRow:
 
     @property
     def error(self) -> float:
-        """Mean progressive error: error rate, or mean absolute error for regression.
+        """Mean progressive error: error rate, or for regression the error that ``criterion`` names.
 
         Rows count by their weights.
         """
@@ -61,8 +63,8 @@ class SweepResult:
     orders : int
         Number of random orders.
     constant_error : float or None
-        Error of the best constant prediction (the most frequent class, or the median); None if
-        rows have several labels.
+        Error of the best constant prediction (the most frequent class, the median, or for squared
+        errors the mean); None if rows have several labels.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class SweepResult:
 
     def __str__(self) -> str:
         width = max(7, *(len(row.name) for row in self.rows))
-        unit = "error" if self._task != "regression" else "|error|"
+        unit = SHORT_NAMES[error_name(self.rows[0].settings)]
         head = f"{'setting':<{width}}  {unit:>9}  {'± orders':>9}  {'loss':>9}  {'updates':>9}"
         lines = [head]
         for row in self.rows:

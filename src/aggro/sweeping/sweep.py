@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro.checks import check_choice, check_count, threads_of
 from aggro.learner import Array, Learner, rows_of
-from aggro.settings import Task, shared_layout
+from aggro.settings import Task, error_name, shared_layout
 from aggro.sweeping.axes import read_axes, rows_for
 from aggro.sweeping.data import Data, Part, open_data
 from aggro.sweeping.result import SweepResult, SweepRow
@@ -78,7 +78,9 @@ def sweep(
     data = open_data(X, y, task, orders)
     rows = rows_for(lists, data.task)
     facts = (data.task, data.classes, data.names)
-    result = SweepResult(rows, data.count, orders, passes, *facts, data.constant_error)
+    measured = error_name(rows[0].settings)
+    constant = None if data.constant is None else data.constant.error(measured)
+    result = SweepResult(rows, data.count, orders, passes, *facts, constant)
     bundles = _bundles(rows)
     for order in _orders(data.count, orders, random_state):
         runs = [_Run([rows[i] for i in members], data, threads) for members in bundles]

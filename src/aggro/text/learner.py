@@ -71,7 +71,7 @@ class TextLearner:
 
     @property
     def distance(self) -> float:
-        """The same for regression: the sum of absolute errors."""
+        """The same for regression: the sum of absolute or squared errors."""
         return self.selection.distance
 
     @property

@@ -28,6 +28,8 @@ class TextRegressor(Explained, TextEstimator):
     ----------
     epsilon : float, default=0.0
         Half the width of the tube in which errors are ignored.
+    criterion : {"absolute", "squared"}, default="absolute"
+        The recent error by which candidates are compared.
     ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
 strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, max_iter, shuffle, \
 forgetting, keep_names, memory, mergeable, n_jobs, random_state
@@ -49,6 +51,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         self,
         *,
         epsilon: float = 0.0,
+        criterion: str = "absolute",
         ngram_range: Any = "auto",
         idf: bool | str = "auto",
         C: Any = "auto",
@@ -124,8 +127,9 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     def _settings(self, outputs: int) -> Settings:
         return Settings(
             task="regression",
-            loss="epsilon_insensitive",
+            loss="auto",
             epsilon=self.epsilon,
+            criterion=self.criterion,
             C=self.C,
             metric=self.metric,
             average=self.average,
@@ -154,9 +158,9 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
 
     @property
     def mean_error_(self) -> float:
-        """Mean absolute error of the predictions, each made before its text was learned.
+        """Mean error of the predictions, each made before its text was learned.
 
-        Later passes of ``fit`` are not counted.
+        ``criterion`` says which error. Later passes of ``fit`` are not counted.
         """
         learner = self._fitted()
         return learner.selection.distance / max(learner.examples - learner.repeated, 1)
