@@ -241,17 +241,23 @@ REGRESSORS = (
     ("PassiveAggressiveRegressor", {"C": "auto", "epsilon": 0.0}),
 )
 STREAMS = (("StreamClassifier", {"C": "auto"}), ("StreamRegressor", {"C": "auto"}))
+MAPPED = (
+    ("AutoClassifier", {"features": "both"}),
+    ("AutoClassifier", {"features": "auto"}),
+    ("AutoRegressor", {"features": "auto"}),
+)
+EVERY = (*CLASSIFIERS, *REGRESSORS, *MAPPED)
 # name: (check, estimators, rows at least and at most)
 SCENARIOS = {
-    "light rows": (light_rows_decide_nothing, (*CLASSIFIERS, *REGRESSORS, *STREAMS), (800, 2000)),
-    "a rare class": (rare_class_is_learned, (*CLASSIFIERS, STREAMS[0]), (1500, 3000)),
+    "light rows": (light_rows_decide_nothing, (*EVERY, *STREAMS), (800, 2000)),
+    "a rare class": (rare_class_is_learned, (*CLASSIFIERS, *MAPPED[:2], STREAMS[0]), (1500, 3000)),
     "outliers": (outliers_are_no_drift, REGRESSORS, (6000, 12_000)),
-    "fit, then a stream": (fit_is_no_drift, (*CLASSIFIERS, *REGRESSORS), (1500, 3000)),
+    "fit, then a stream": (fit_is_no_drift, EVERY, (1500, 3000)),
     "mistakes": (mistakes_are_those_of_predict, CLASSIFIERS[1:], (2800, 3400)),
-    "probabilities": (probabilities_beat_frequencies, CLASSIFIERS, (150, 400)),
+    "probabilities": (probabilities_beat_frequencies, (*CLASSIFIERS, *MAPPED[:2]), (150, 400)),
     # without an ensemble, scores have the size of the C that was selected last
     "scores": (scores_change_gradually, CLASSIFIERS[::2], (200, 201)),
-    "passes": (fit_learns_as_much_as_one_pass, (*CLASSIFIERS, *REGRESSORS), (300, 1000)),
+    "passes": (fit_learns_as_much_as_one_pass, EVERY, (300, 1000)),
 }
 
 
