@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 import aggro
 import aggro.dask
 from aggro.dask import AROWClassifier, PassiveAggressiveRegressor, hashed
-from aggro.dask.inputs import block_of
+from aggro.dask.inputs import Partition
 from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
 
@@ -193,7 +193,7 @@ def test_there_must_be_a_client():
         pa().fit(*arrays())
 
 
-def test_progress_is_told(client, capsys):
+def test_progress_is_printed(client, capsys):
     pa(verbose=1).fit(*arrays())
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
@@ -204,5 +204,5 @@ def test_progress_is_told(client, capsys):
 def test_a_file_without_rows_is_a_partition_without_rows(tmp_path):
     path = tmp_path / "nothing.svm"
     path.write_text("# no rows\n")
-    block = block_of(str(path), None, None, "file", {})
+    block = Partition(str(path), options={}).read()
     assert len(block) == len(block.y) == 0 and block.weights is None

@@ -22,7 +22,7 @@ def rows(seed, count, features, classes, sparse=0.5):
     return np.ascontiguousarray(X), y.astype(np.int64)
 
 
-def taught(settings, X, y, classes=2, dtype=np.float64, start=None):
+def learned(settings, X, y, classes=2, dtype=np.float64, start=None):
     learner = (
         Learner(settings, X.shape[1], classes, dtype) if start is None else copy.deepcopy(start)
     )
@@ -40,8 +40,8 @@ def weights_of(learner):
         found["update_counts"] = state["update_counts"].reshape(learner.features, -1)[:, :k]
         found["bias_update_counts"] = state["bias_update_counts"]
     if learner.settings.metric == "diagonal":
-        lanes = learner.model.columns
-        found["precision"] = 1 / table[:, lanes : lanes + k]
+        first = learner.model.columns
+        found["precision"] = 1 / table[:, first : first + k]
         found["bias_precision"] = 1 / state["bias_variance"]
     return found
 

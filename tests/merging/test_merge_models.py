@@ -95,12 +95,12 @@ def test_models_that_go_on_from_a_start_keep_it_once():
     assert merged.score(X, y) > 0.8
 
 
-def test_auto_merges_lane_by_lane():
-    for count, lanes in ((400, 10), (600, 4)):  # before the grids are narrowed, and after
+def test_selections_merge_candidate_by_candidate():
+    for count, candidates in ((400, 10), (600, 4)):  # before the grids are narrowed, and after
         X, y = rows(4, count, 6, 2)
         models = halves(lambda: aggro.PassiveAggressiveClassifier(C="auto", mergeable=True), X, y)
         merged = aggro.merge(models)
-        assert len(merged.candidates_) >= lanes
+        assert len(merged.candidates_) >= candidates
         assert merged.score(X, y) > 0.75
         assert merged.t_ - 1 == count
 
@@ -184,7 +184,7 @@ def test_trained_files_merge(tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_what_cannot_be_merged_is_told(models, words):
+def test_models_that_cannot_be_merged_raise(models, words):
     X, y = rows(6, 40, 3, 2)
     with pytest.raises(ValueError, match=words):
         aggro.merge(models(X, y))
@@ -222,6 +222,6 @@ def test_streams_with_probabilities_that_met_other_classes():
         parts.append(model)
     merged = aggro.merge(parts)
     assert merged.classes_ == ["ant", "bee", "cat"]
-    told = merged.predict_proba_one({"cat": 1.0})
-    assert max(told, key=told.get) == "cat"
-    assert sum(told.values()) == pytest.approx(1.0)
+    probabilities = merged.predict_proba_one({"cat": 1.0})
+    assert max(probabilities, key=probabilities.get) == "cat"
+    assert sum(probabilities.values()) == pytest.approx(1.0)

@@ -135,7 +135,7 @@ def test_an_empty_model_is_neutral(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["probability", "auto probability", "stream probability", "text"])
 def test_predicting_does_not_change_the_merge(kind, tmp_path):
-    """Maps of margins to probabilities are cached by whoever predicts first."""
+    """Maps of margins to probabilities are cached at the first prediction."""
     models = three(kind)
     expected = saved(aggro.merge(models), tmp_path)
     if kind == "stream probability":
@@ -178,6 +178,6 @@ def test_streams_of_examples_without_features_merge(kind, tmp_path):
 
 def test_the_best_candidate_of_a_merged_selection_predicts():
     for models in itertools.permutations(three("auto"), 2):
-        lanes = aggro.merge(models).candidates_
-        best = min(lanes, key=lambda lane: (lane["recent_error"], lane["recent_loss"]))
+        candidates = aggro.merge(models).candidates_
+        best = min(candidates, key=lambda each: (each["recent_error"], each["recent_loss"]))
         assert best["chosen"]

@@ -7,13 +7,13 @@ import pytest
 from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from merging_support import rows, same_state, settings_of, taught, weights_of
+from merging_support import learned, rows, same_state, settings_of, weights_of
 from scipy.sparse import csr_matrix
 
 from aggro import reference
-from aggro.learner import rows_of
+from aggro.learner import Learner, rows_of
 from aggro.merging.changes import Blend, add, add_in_tree, apply, change_of
-from aggro.merging.learners import merge_learners, merge_round
+from aggro.merging.learners import merge_learners, merge_round, shard_of
 from aggro.merging.parts import PIECES, like, square, take_apart, wider
 from aggro.merging.rules import DERIVED, NOT_MERGEABLE, RULE_OF
 from aggro.selection.common import make_learner
@@ -34,9 +34,9 @@ def learners(seed, kind, count=3, dtype=np.float64, start=0):
     """Learners of parts of the same rows, from a common start if it learns any."""
     s = settings_of(kind["metric"], kind["classes"], **kind["more"])
     X, y = rows(seed, 20 * count + start, 6, kind["classes"])
-    begin = taught(s, X[:start], y[:start], kind["classes"], dtype)
+    begin = learned(s, X[:start], y[:start], kind["classes"], dtype)
     parts = np.array_split(np.arange(start, len(y)), count)
-    return begin, [taught(s, X[p], y[p], kind["classes"], dtype, begin) for p in parts], (X, y)
+    return begin, [learned(s, X[p], y[p], kind["classes"], dtype, begin) for p in parts], (X, y)
 
 
 @QUICK
@@ -60,14 +60,14 @@ def test_one_model_merged_is_the_same_to_the_last_bit(seed, kind):
 @given(SEEDS, st.sampled_from([{}, {"average": True}]), CLASSES)
 def test_equal_models_agree_on_their_weights(seed, more, classes):
     _, models, (X, _) = learners(seed, {"metric": "euclidean", "classes": classes, "more": more})
-    twins = [copy.deepcopy(models[0]) for _ in range(3)]
-    merged = merge_learners(twins)
+    copies = [copy.deepcopy(models[0]) for _ in range(3)]
+    merged = merge_learners(copies)
     assert_close(merged.coef(), models[0].coef(), rtol=1e-12)
     assert_close(merged.intercept(), models[0].intercept(), rtol=1e-12)
     assert merged.examples == 3 * models[0].examples
     assert merged.progress.mistakes == 3 * models[0].progress.mistakes
     start = copy.deepcopy(models[0])  # nothing was learned since: nothing changes
-    unmoved = merge_learners(twins, start)
+    unmoved = merge_learners(copies, start)
     assert_close(unmoved.scores(rows_of(X)), models[0].scores(rows_of(X)), rtol=1e-12)
     assert unmoved.examples == models[0].examples
 
@@ -89,7 +89,7 @@ def test_merged_class_means_are_those_of_all_rows(seed, classes, dtype, started)
     kind = {"metric": "euclidean", "classes": classes, "more": {"class_mean": 0.5}}
     begin, models, (X, y) = learners(seed, kind, dtype=dtype, start=9 * started)
     merged = merge_learners(models, begin if started else None)
-    serial = taught(models[0].settings, X, y, classes, dtype)
+    serial = learned(models[0].settings, X, y, classes, dtype)
     sums = slice(merged.outputs, merged.outputs * 2 + merged.model.keeps_total)
     mine, all_of_them = (
         each.state()["weights"].reshape(each.features, -1)[:, sums] for each in (merged, serial)
@@ -110,17 +110,17 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
     merged = weights_of(merge_learners(models, begin if started else None))
     start = weights_of(begin if started else like(models[0]))
     ends = [weights_of(each) for each in models]
-    for name, news in (("weights", "update_counts"), ("bias", "bias_update_counts")):
+    for name, counted in (("weights", "update_counts"), ("bias", "bias_update_counts")):
         values = [each[name] for each in ends]
         if metric == "euclidean":
-            counts = [each[news] - start[news] for each in ends]
+            counts = [each[counted] - start[counted] for each in ends]
             expected = reference.by_update_counts(start[name], values, counts)
         else:
-            news = news.replace("update_counts", "precision")
-            precision = [each[news] for each in ends]
-            expected = reference.by_information(start[name], values, start[news], precision)
+            counted = counted.replace("update_counts", "precision")
+            precision = [each[counted] for each in ends]
+            expected = reference.by_information(start[name], values, start[counted], precision)
             if started:
-                gained = [each - start[news] for each in precision]
+                gained = [each - start[counted] for each in precision]
                 expected = reference.by_update_counts(start[name], values, gained)
         np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
@@ -134,8 +134,9 @@ def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
         each.tables | each.rest
         for each in map(take_apart, (merge_round(begin, (add_in_tree(changes),)), begin, *models))
     )
-    for name, news in (("weights", "update_counts"), ("bias", "bias_update_counts")):
-        counted = news if metric == "euclidean" else news.replace("update_counts", "precision")
+    for name, counted in (("weights", "update_counts"), ("bias", "bias_update_counts")):
+        if metric != "euclidean":
+            counted = counted.replace("update_counts", "precision")
         gained = [each[counted] - start[counted] for each in ends]
         values = [each[name] for each in ends]
         how = metric_table[metric]
@@ -147,6 +148,22 @@ def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
             precision = [known + each for each in gained]
             expected = reference.by_information(start[name], values, known, precision)
         np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("metric", "C", "expected"),
+    [
+        ("euclidean", 0.01, 0.04),  # √16 times C
+        ("euclidean", 0.1, 0.2),  # up to 2 / ‖x‖²
+        ("euclidean", 3.0, 3.0),  # never below C
+        ("diagonal", 3.0, 12.0),
+        ("newton", 3.0, 3.0),
+    ],
+)
+def test_shards_learn_with_a_scaled_C(metric, C, expected):
+    learner = Learner(settings_of(metric, C=C), 3, 2)
+    assert_close(shard_of(learner, 16, square=10.0).settings.C, expected)
+    assert learner.settings.C == C
 
 
 @QUICK
@@ -209,7 +226,7 @@ def test_scales_are_those_of_all_rows(seed, started):
 
 @QUICK
 @given(SEEDS, st.sampled_from([1.0, 3.0]))
-def test_a_weight_counts_like_more_news(seed, weight):
+def test_a_weight_counts_like_more_updates(seed, weight):
     _, models, _ = learners(seed, {"metric": "euclidean", "classes": 2, "more": {}}, count=2)
     merged = weights_of(merge_learners(models, weights=[weight, 1.0]))
     start, ends = weights_of(like(models[0])), [weights_of(each) for each in models]
@@ -258,7 +275,7 @@ def test_every_array_of_a_state_has_a_rule():
 def test_what_cannot_be_merged_says_so(more, words):
     s = Settings("binary", **more)
     X, y = rows(0, 10, 3, 2)
-    models = [taught(s, X, y), taught(s, X, y)]
+    models = [learned(s, X, y), learned(s, X, y)]
     with pytest.raises(ValueError, match=words):
         merge_learners(models)
     wide = [wider(each, [np.arange(3)], [5]) for each in models]  # they have met other features
@@ -267,23 +284,23 @@ def test_what_cannot_be_merged_says_so(more, words):
         merge_learners(wide)
 
 
-def test_news_counts_the_steps_of_each_weight():
+def test_update_counts_are_those_of_each_weight():
     s = settings_of(C=10.0, fit_intercept=True)
     X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0], [0.0, 3.0, 0.0]])
     for given_rows in (X, csr_matrix(X)):
-        learner = taught(s, X[:0], np.zeros(0, np.int64))
+        learner = learned(s, X[:0], np.zeros(0, np.int64))
         learner.learn(rows_of(given_rows), labels=np.array([1, 0, 1]))
         found = weights_of(learner)
         assert found["update_counts"][:, 0].tolist() == [1.0, 1.0, 2.0]
         assert found["bias_update_counts"].tolist() == [3.0]
 
 
-def test_news_is_the_same_for_any_number_of_threads():
+def test_update_counts_do_not_depend_on_threads():
     X, y = rows(3, 60, 5, 80)
     s = settings_of(classes=80, multiclass="ovr")
     states = []
     for threads in (1, 2):
-        learner = taught(s, X[:0], y[:0], 80)
+        learner = learned(s, X[:0], y[:0], 80)
         learner.learn(rows_of(X), labels=y, threads=threads)
         states.append(learner.state()["update_counts"])
     np.testing.assert_array_equal(*states)
@@ -291,9 +308,9 @@ def test_news_is_the_same_for_any_number_of_threads():
 
 
 @pytest.mark.parametrize("more", [{}, {"batch_size": 4}, {"class_mean": 0.5}])
-def test_a_refused_row_counts_for_nothing(more):
+def test_a_rejected_row_is_not_counted(more):
     X, y = rows(4, 30, 5, 2)
-    learner = taught(settings_of(**more), X, y)
+    learner = learned(settings_of(**more), X, y)
     before, bad = learner.state(), X.copy()
     bad[20, 2] = np.nan
     with pytest.raises(ValueError, match="row 20"):
@@ -303,10 +320,10 @@ def test_a_refused_row_counts_for_nothing(more):
     assert before["update_counts"].sum() > 0
 
 
-def test_counting_news_changes_nothing_else():
+def test_counting_updates_changes_nothing_else():
     X, y = rows(5, 80, 6, 3)
-    plain = taught(Settings("multiclass"), X, y, 3)
-    counting = taught(settings_of(classes=3), X, y, 3)
+    plain = learned(Settings("multiclass"), X, y, 3)
+    counting = learned(settings_of(classes=3), X, y, 3)
     known = counting.state()
     assert known.keys() - plain.state().keys() == {"update_counts", "bias_update_counts"}
     for name, array in plain.state().items():

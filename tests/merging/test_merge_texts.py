@@ -24,8 +24,8 @@ def texts(seed, count, words=WORDS, classes=2):
     return [" ".join(words[i] for i in each) for each in picked], labels
 
 
-def taught(params, *lessons):
-    return [aggro.TextClassifier(**params).partial_fit(*each) for each in lessons]
+def learned(params, *batches):
+    return [aggro.TextClassifier(**params).partial_fit(*each) for each in batches]
 
 
 def counted(model):
@@ -50,10 +50,10 @@ def names(model):
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 40), st.booleans())
 def test_documents_and_names_add_up_in_any_order(seed, some, others, diagonal):
     params = FIXED if diagonal else EUCLIDEAN
-    lessons = [texts(seed, some, WORDS[:25]), texts(seed + 1, others, WORDS[15:])]
-    models = taught(params, *lessons)
-    all_of_them, all_labels = (list(a) + list(b) for a, b in zip(*lessons, strict=True))
-    [whole] = taught(params, (all_of_them, all_labels))
+    batches = [texts(seed, some, WORDS[:25]), texts(seed + 1, others, WORDS[15:])]
+    models = learned(params, *batches)
+    all_of_them, all_labels = (list(a) + list(b) for a, b in zip(*batches, strict=True))
+    [whole] = learned(params, (all_of_them, all_labels))
     merged, turned = aggro.merge(models), aggro.merge(models[::-1])
     for each in (merged, turned):
         assert counted(each) == counted(whole)
@@ -70,14 +70,14 @@ def test_documents_and_names_add_up_in_any_order(seed, some, others, diagonal):
 
 @pytest.mark.parametrize("params", [{"mergeable": True}, EUCLIDEAN, FIXED], ids=str)
 def test_one_model_is_itself_and_equal_models_are_that_model(params):
-    [model] = taught(params, texts(1, 200))
+    [model] = learned(params, texts(1, 200))
     tests = texts(2, 50)[0]
     expected = model.decision_function(tests)
     assert (aggro.merge([model]).decision_function(tests) == expected).all()
-    twins = aggro.merge([model, copy.deepcopy(model)], start=model)  # which have learned nothing
-    np.testing.assert_allclose(twins.decision_function(tests), expected, rtol=1e-6, atol=1e-6)
-    assert twins.t_ == model.t_
-    assert counted(twins) == counted(model) if params.get("idf") else True
+    copies = aggro.merge([model, copy.deepcopy(model)], start=model)  # which have learned nothing
+    np.testing.assert_allclose(copies.decision_function(tests), expected, rtol=1e-6, atol=1e-6)
+    assert copies.t_ == model.t_
+    assert counted(copies) == counted(model) if params.get("idf") else True
     merged = aggro.merge([model, copy.deepcopy(model)])
     np.testing.assert_array_equal(merged.predict(tests), model.predict(tests))
     assert merged.t_ - 1 == 2 * (model.t_ - 1)
@@ -85,9 +85,9 @@ def test_one_model_is_itself_and_equal_models_are_that_model(params):
 
 def test_a_word_that_one_model_has_met_keeps_its_weight():
     """In the Euclidean metric nobody else has a say in it."""
-    models = taught(EUCLIDEAN, (["ant bee"], ["a"]), (["cat dog"], ["b"]))
-    for model, lesson in zip(models, (["bee ant"], ["dog"]), strict=True):
-        model.partial_fit(lesson, [{"a": "b", "b": "a"}[model.classes_[0]]])
+    models = learned(EUCLIDEAN, (["ant bee"], ["a"]), (["cat dog"], ["b"]))
+    for model, batch in zip(models, (["bee ant"], ["dog"]), strict=True):
+        model.partial_fit(batch, [{"a": "b", "b": "a"}[model.classes_[0]]])
     merged = aggro.merge(models)
     for model in models:
         learner, both = model._learner, merged._learner
@@ -98,9 +98,9 @@ def test_a_word_that_one_model_has_met_keeps_its_weight():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_races_merge_and_learn_on(classes):
-    lessons = [texts(seed, 500, classes=classes) for seed in (1, 2)]
-    models = taught({"mergeable": True}, *lessons)
+def test_merged_selections_continue(classes):
+    batches = [texts(seed, 500, classes=classes) for seed in (1, 2)]
+    models = learned({"mergeable": True}, *batches)
     merged, tests = aggro.merge(models), texts(3, 300, classes=classes)
     assert len(merged.candidates_) > 5
     assert merged.score(*tests) > min(each.score(*tests) for each in models) - 0.02
@@ -110,7 +110,7 @@ def test_races_merge_and_learn_on(classes):
 
 
 def test_models_that_go_on_from_a_start_count_it_once():
-    [start] = taught({"mergeable": True}, texts(1, 300))
+    [start] = learned({"mergeable": True}, texts(1, 300))
     models = [copy.deepcopy(start).partial_fit(*texts(seed, 100)) for seed in (2, 3)]
     merged = aggro.merge(models, start=start)
     assert merged.t_ - 1 == 500
@@ -138,14 +138,14 @@ def test_columns_and_regressors_merge():
 
 
 def test_classes_of_some_are_classes_of_all():
-    models = taught(FIXED, (["a b", "c"], ["x", "y"]), (["d", "e"], ["y", "z"]))
+    models = learned(FIXED, (["a b", "c"], ["x", "y"]), (["d", "e"], ["y", "z"]))
     assert aggro.merge(models).classes_.tolist() == ["x", "y", "z"]
 
 
 def test_files_of_texts_merge(tmp_path):
     paths = []
-    for number, lesson in enumerate([texts(1, 80), texts(2, 80)]):
-        lines = [f"{label},{text}" for text, label in zip(*lesson, strict=True)]
+    for number, batch in enumerate([texts(1, 80), texts(2, 80)]):
+        lines = [f"{label},{text}" for text, label in zip(*batch, strict=True)]
         data, path = tmp_path / f"{number}.csv", tmp_path / f"{number}.aggro"
         data.write_text("\n".join(["label,text", *lines]))
         made = ["train", str(data), "--text", "text", "--label", "label", "-o", str(path)]
@@ -175,14 +175,14 @@ def test_files_of_texts_merge(tmp_path):
         (FIXED | {"metric": "euclidean"}, FIXED | {"metric": "euclidean"}, "mergeable=True"),
     ],
 )
-def test_what_cannot_be_merged_is_told(first, second, words):
-    models = [taught(params, texts(1, 30))[0] for params in (first, second)]
+def test_models_that_cannot_be_merged_raise(first, second, words):
+    models = [learned(params, texts(1, 30))[0] for params in (first, second)]
     with pytest.raises(ValueError, match=words):
         aggro.merge(models)
 
 
 def test_models_that_have_chosen_otherwise_say_so():
-    models = [taught({"idf": "auto", **more}, texts(1, 30))[0] for more in ({}, {})]
+    models = [learned({"idf": "auto", **more}, texts(1, 30))[0] for more in ({}, {})]
     models[1].keep_best()
     with pytest.raises(ValueError, match="read texts in other ways"):
         aggro.merge(models)

@@ -1,4 +1,4 @@
-"""The estimators on a Dask cluster: partitions are learned side by side, and models merged.
+"""The estimators on a Dask cluster: partitions are learned in parallel, and models merged.
 
 ``from aggro.dask import PassiveAggressiveClassifier``, and give dask arrays, data frames, bags of
 dicts, lists of delayed or file patterns.
@@ -6,8 +6,10 @@ dicts, lists of delayed or file patterns.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 try:
-    import distributed  # noqa: F401 -- to say which extra is missing
+    import distributed  # noqa: F401 -- to report which extra is missing
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise
@@ -15,32 +17,13 @@ except ModuleNotFoundError as error:
         "aggro.dask needs Dask: pip install 'aggro[dask]'", name=error.name
     ) from error
 
-from aggro.dask.estimators import (
-    AROWClassifier,
-    AROWRegressor,
-    AutoClassifier,
-    AutoRegressor,
-    ConfidenceWeightedClassifier,
-    PassiveAggressiveClassifier,
-    PassiveAggressiveRegressor,
-    Perceptron,
-    SoftConfidenceWeightedClassifier,
-    TextClassifier,
-    TextRegressor,
-)
+from aggro.dask.estimators import on_dask
 from aggro.dask.inputs import hashed
+from aggro.merging.training import ESTIMATORS
 
-__all__ = [
-    "AROWClassifier",
-    "AROWRegressor",
-    "AutoClassifier",
-    "AutoRegressor",
-    "ConfidenceWeightedClassifier",
-    "PassiveAggressiveClassifier",
-    "PassiveAggressiveRegressor",
-    "Perceptron",
-    "SoftConfidenceWeightedClassifier",
-    "TextClassifier",
-    "TextRegressor",
-    "hashed",
-]
+__all__ = ["hashed", *ESTIMATORS]
+globals().update({name: on_dask(name) for name in ESTIMATORS})
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

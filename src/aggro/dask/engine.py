@@ -16,7 +16,7 @@ import numpy as np
 from dask.base import annotate
 from dask.delayed import Delayed, delayed
 
-from aggro.dask.inputs import Partition, prepare_all
+from aggro.dask.inputs import Partition, prepare
 from aggro.merging.adapters import Update
 from aggro.merging.blocks import Block, Failed, Summary, summarise
 from aggro.merging.schedule import Task
@@ -46,16 +46,11 @@ class DaskEngine:
 
     def summaries(self, numbers: Sequence[int]) -> list[Summary]:
         """Return the sizes of these partitions, which are held until they are learned."""
-        self._hold(numbers)
-        found = self._result(_listed([self._task(summarise, self._block(n)) for n in numbers]))
-        return list(found)
+        return list(self._of_each(summarise, numbers))
 
     def heads(self, numbers: Sequence[int], rows: int) -> list[Block | Failed]:
         """Return the first rows of each of these partitions, which are held."""
-        self._hold(numbers)
-        return list(
-            self._result(_listed([self._task(first_rows, self._block(n), rows) for n in numbers]))
-        )
+        return list(self._of_each(first_rows, numbers, rows))
 
     def learn_alone(self, model: Any, method: str, **more: Any) -> Any:
         """Learn all blocks in order on one worker; return the model or why that failed."""
@@ -84,12 +79,19 @@ class DaskEngine:
                 self.held.pop(task.partition, None)
         return update
 
+    def _of_each(self, function: Callable[..., Any], numbers: Sequence[int], *args: Any) -> Any:
+        """Return the results of a function of the blocks of these partitions, which are held."""
+        self._hold(numbers)
+        tasks: Delayed = delayed(list)(
+            [self._task(function, self._block(n), *args) for n in numbers]
+        )
+        return self._result(tasks)
+
     def _block(self, number: int) -> Delayed:
         """Return the lazy block of a partition."""
         if number in self.held:
             return self.held[number]
-        parts = [_fields(each) for each in self.groups[number]]
-        return self._task(prepare_all, parts)
+        return self._task(prepare, self.groups[number])
 
     def _hold(self, numbers: Sequence[int]) -> None:
         """Let the cluster make these blocks, and hold them."""
@@ -105,7 +107,7 @@ class DaskEngine:
             return self.client.submit(_same, model, key=self._key("model"), pure=False)
 
     def _task(self, function: Callable[..., Any], *args: Any) -> Delayed:
-        with annotate(priority=int(function is not prepare_all)):  # first learn what is loaded
+        with annotate(priority=int(function is not prepare)):  # first learn what is loaded
             task: Delayed = delayed(function)(*args, dask_key_name=self._key(function.__name__))
         return task
 
@@ -120,17 +122,6 @@ class DaskEngine:
         finally:
             if not future.done():
                 future.cancel()
-
-
-def _fields(partition: Partition) -> tuple[Any, ...]:
-    """Return the fields of a partition, as ``prepare`` takes them."""
-    p = partition
-    return (p.X, p.y, p.weights, p.kind, p.options)
-
-
-def _listed(tasks: list[Delayed]) -> Delayed:
-    listed: Delayed = delayed(list)(tasks)
-    return listed
 
 
 def _learn_alone(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import is_regressor
@@ -15,9 +14,9 @@ from aggro.checks import check_count
 from aggro.dask.engine import DaskEngine
 from aggro.dask.inputs import partitions_of
 from aggro.dask.lazy import lazily, scored
-from aggro.estimators.linear import LinearModel
 from aggro.merging.training import Training
 from aggro.sklearn_api import store_parameters
+from aggro.text.base import TextEstimator
 from aggro.text.table import check_columns
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
@@ -25,7 +24,7 @@ UNSAVED = ("client", "history_")
 
 
 class OnCluster:
-    """What all estimators have in common on a cluster."""
+    """The part of an estimator that uses a cluster."""
 
     _local: type
     client: Any
@@ -34,7 +33,7 @@ class OnCluster:
 
     @property
     def client_(self) -> Any:
-        """The client in use: the one that was given, or the current one."""
+        """The client in use: the given one, or the current one."""
         from distributed import default_client
 
         if self.client is not None:
@@ -52,8 +51,8 @@ class OnCluster:
         Parameters
         ----------
         X : dask array, data frame, series or bag, list of delayed, or pattern of files
-            Rows in partitions; a bag of dicts is hashed, a bag of pairs holds its own targets. For
-            texts: texts, or a frame or dicts where ``columns`` is given.
+            Rows in partitions; a bag of dicts is hashed, a bag of pairs contains its own targets.
+            For texts: texts, or a frame or dicts where ``columns`` is given.
         y : the same, in as many partitions
             Targets.
         sample_weight : the same, optional
@@ -61,9 +60,13 @@ class OnCluster:
         **reading
             How files are read, as in ``aggro.io.read``: ``label=``, ``text=`` ...
         """
-        self._check_schedule()
+        if isinstance(self, TextEstimator):
+            check_count("max_iter", self.max_iter)
+        else:
+            self._checked_passes()
         fresh = not (getattr(self, "warm_start", False) and hasattr(self, "_learner"))
-        training = self._training((X, y, sample_weight, reading), fresh, self.shuffle)
+        data = (X, y, sample_weight, reading, self._texts())
+        training = self._training(data, fresh, self.shuffle)
         training.fit()
         return self._take_over(training)
 
@@ -75,7 +78,7 @@ class OnCluster:
         sample_weight: Any = None,
         **reading: Any,
     ) -> Any:
-        """Learn from all partitions once, going on from the model as it is.
+        """Learn from all partitions once, continuing from the present model.
 
         Parameters
         ----------
@@ -85,44 +88,46 @@ class OnCluster:
             All classes that may ever appear; without it, classes may appear in any partition.
         """
         fresh = not hasattr(self, "_learner")
-        training = self._training((X, y, sample_weight, reading), fresh, False)
+        data = (X, y, sample_weight, reading, self._texts())
+        training = self._training(data, fresh, False)
         training.partial_fit(classes)
         return self._take_over(training)
 
-    def _training(
-        self: Any, data: tuple[Any, Any, Any, Any], fresh: bool, shuffle: bool
-    ) -> Training:
-        """Return the training to come, of a plain estimator; one that goes on is a copy."""
-        engine = DaskEngine(self.client_, partitions_of(*data, texts=self._columns()))
+    def _training(self: Any, data: tuple[Any, ...], fresh: bool, shuffle: bool) -> Training:
+        """Return the training of a plain estimator, which continues from a copy of this one."""
+        engine = DaskEngine(self.client_, partitions_of(*data))
         model = self._local(**self._plain_params())
         if not fresh:
             model.__dict__.update(copy.deepcopy(self._fitted_attributes()))
         return Training(engine, model, shuffle, self.rounds, self.mix_every, self.verbose)
 
-    def _check_schedule(self: Any) -> None:
-        """Raise where a parameter of the passes is not valid."""
-        check_count("max_iter", self.max_iter)
-
-    def _columns(self) -> Any:
-        """Return what is in each column of texts; None where rows are learned."""
-        return None
+    def _texts(self: Any) -> dict[str, str] | None:
+        """Return the kinds of the columns of texts; None where rows are learned."""
+        if not isinstance(self, TextEstimator):
+            return None
+        if self.forgetting:
+            raise ValueError(
+                f"forgetting={self.forgetting} depends on the order of the texts, which partitions "
+                "learned in parallel do not have; use forgetting=0."
+            )
+        check_columns(self.columns)
+        return dict(self.columns or {})
 
     def _take_over(self: Any, training: Training) -> Any:
-        """Take over what was learned."""
+        """Continue with the trained model."""
         params = training.model.get_params(deep=False)
         fitted = {k: v for k, v in vars(training.model).items() if k not in params}
         self.__dict__.update(fitted, history_=training.progress.history)
-        return self
+        return _with_parameters(self)
 
     def _plain_params(self: Any) -> dict[str, Any]:
-        given = self.get_params(deep=False)
         plain = inspect.signature(self._local).parameters
-        return {name: value for name, value in given.items() if name in plain}
+        return {k: v for k, v in self.get_params(deep=False).items() if k in plain}
 
-    # -- predicting --------------------------------------------------------------------------
+    # -- predicting --------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
-        """Return the answers, as lazily as X: an array for an array, a series for a frame."""
+        """Return the predictions, as lazily as X: an array for an array, a series for a frame."""
         return lazily(self.to_local(), "predict", X)
 
     def decision_function(self, X: Any) -> Any:
@@ -138,67 +143,37 @@ class OnCluster:
         check_is_fitted(self)
         local = self._local(**self._plain_params())
         local.__dict__.update(self._fitted_attributes())
-        return local
+        return _with_parameters(local)
 
     def _fitted_attributes(self: Any) -> dict[str, Any]:
-        """Return what was learned, which a plain estimator has as well."""
+        """Return the fitted attributes of the plain estimator."""
         own = set(self.get_params(deep=False)) | set(UNSAVED)
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "client": None}
-
-
-class DaskEstimator(OnCluster, LinearModel):  # type: ignore[misc]  # fit takes partitions
-    """What an estimator of rows does differently on a cluster."""
-
-    def _check_schedule(self) -> None:
-        self._checked_passes()
-
-    def _take_over(self, training: Training) -> Any:
-        super()._take_over(training)
-        self._fitted = self._fitted.changed(parameters=self._parameters())
-        return self
-
-    def to_local(self) -> Any:
-        """Return the plain estimator, which needs no cluster."""
-        local = super().to_local()
-        local._fitted = local._fitted.changed(parameters=local._parameters())
-        return local
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
+        state = {**vars(self), "client": None}
         if "_fitted" in state:
-            state["_fitted"] = self._fitted.changed(parameters=None)  # which name the client
+            state["_fitted"] = state["_fitted"].changed(parameters=None)  # these include the client
         return state
 
 
-class DaskText(OnCluster):
-    """What an estimator of texts does differently on a cluster."""
-
-    def _columns(self: Any) -> Any:
-        if self.forgetting:
-            raise ValueError(
-                f"forgetting={self.forgetting} goes by the order of the texts, which partitions "
-                "learned side by side do not have; use forgetting=0."
-            )
-        check_columns(self.columns)
-        return dict(self.columns or {})
+def _with_parameters(model: Any) -> Any:
+    """Return an estimator whose learner is configured with its parameters."""
+    if "_fitted" in vars(model):  # an estimator of rows
+        model._fitted = model._fitted.changed(parameters=model._parameters())
+    return model
 
 
-class WithProbabilities(OnCluster):
-    """A classifier on a cluster."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, as lazily as X."""
-        return lazily(self.to_local(), "predict_proba", X)
+def predict_proba(self: Any, X: Any) -> Any:
+    """Return the probability of each class, as lazily as X."""
+    return lazily(self.to_local(), "predict_proba", X)
 
 
-def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | None = None) -> Any:
-    """Return an estimator of aggro as it is on a cluster: with ``client``, ``rounds`` and such."""
-    local, mine = getattr(aggro, name), {**OWN, **(more or {})}
-    bases = (base,) if is_regressor(local()) else (WithProbabilities, base)
+def on_dask(name: str) -> Any:
+    """Return an estimator of aggro for a cluster, with ``client`` and ``rounds``."""
+    local = getattr(aggro, name)
     signature = inspect.signature(local.__init__)
+    mine = OWN if "verbose" in signature.parameters else {**OWN, "verbose": 0}
     own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in mine.items()]
 
     def __init__(self: Any, **params: Any) -> None:
@@ -215,7 +190,7 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
     client : distributed.Client, optional
         The cluster; the current client by default.
     rounds : int or "auto", default="auto"
-        How often models are merged in a pass. "auto" follows from the size of the data and of the
+        How often models are merged in a pass. "auto" depends on the size of the data and of the
         model: no round for up to 200,000 rows in 64 MiB, which one worker learns as one machine
         would, and from 4 to 16 rounds for more (64 in the Euclidean metric).
     mix_every : int, optional
@@ -223,18 +198,7 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
     **params
         As in ``aggro.{name}``.
     """
-    namespace = {"__init__": __init__, "__doc__": doc, "_local": local, "__module__": __name__}
-    return type(name, (*bases, local), namespace)
-
-
-AutoClassifier = on_dask("AutoClassifier")
-AutoRegressor = on_dask("AutoRegressor")
-PassiveAggressiveClassifier = on_dask("PassiveAggressiveClassifier")
-PassiveAggressiveRegressor = on_dask("PassiveAggressiveRegressor")
-AROWClassifier = on_dask("AROWClassifier")
-AROWRegressor = on_dask("AROWRegressor")
-ConfidenceWeightedClassifier = on_dask("ConfidenceWeightedClassifier")
-SoftConfidenceWeightedClassifier = on_dask("SoftConfidenceWeightedClassifier")
-Perceptron = on_dask("Perceptron")
-TextClassifier = on_dask("TextClassifier", DaskText, {"verbose": 0})
-TextRegressor = on_dask("TextRegressor", DaskText, {"verbose": 0})
+    namespace = {"__init__": __init__, "__doc__": doc, "_local": local, "__module__": "aggro.dask"}
+    if not is_regressor(local()):
+        namespace["predict_proba"] = predict_proba
+    return type(name, (OnCluster, local), namespace)

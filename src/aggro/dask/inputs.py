@@ -1,4 +1,4 @@
-"""What may be given to learn from, as a list of partitions that workers load one at a time."""
+"""Collections of Dask as partitions that workers load one at a time."""
 
 from __future__ import annotations
 
@@ -11,58 +11,90 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy.sparse import csr_matrix
 
-from aggro.dask.texts import read_texts, table_of_texts
+from aggro.io.batch import joined_rows
 from aggro.io.strings import hash_names
 from aggro.merging.blocks import Block, Failed, joined
+from aggro.text.table import Table, table_of, table_of_rows
 
 BITS = 18  # columns that the names in dicts share, as a power of two
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One part of the data: lazy rows, targets and weights, and how to make rows of it."""
+    """One part of the data: lazy rows, targets and weights, and how to read them.
+
+    Parameters
+    ----------
+    X, y, weights : lazy blocks
+        Without y, X contains pairs of rows and targets.
+    options : dict, optional
+        How a file is read, whose path X is.
+    texts : dict, optional
+        The kind of each column where texts are learned; empty for plain texts.
+    """
 
     X: Any
     y: Any = None
     weights: Any = None
-    kind: str = "rows"  # or "pairs" of dict and target, or "file"; or "text rows" and so on
-    options: tuple[tuple[str, Any], ...] = ()
+    options: dict[str, Any] | None = None
+    texts: dict[str, str] | None = None
+
+    def read(self) -> Block:
+        """Return the loaded partition as a block."""
+        if self.options is not None:
+            return self._read_file(self.options)
+        X, y, weights = self.X, self.y, self.weights
+        if y is None and isinstance(X, tuple) and len(X) in (2, 3):
+            X, y, weights = (*X, None)[:3]  # a block of rows and its targets
+        elif y is None:
+            examples = list(X)
+            X, y = [x for x, _ in examples], [label for _, label in examples]
+        rows = rows_of(X) if self.texts is None else table_of(listed(X), self.texts or None)
+        return Block(rows, array_of(y), array_of(weights))
+
+    def _read_file(self, options: dict[str, Any]) -> Block:
+        import aggro
+
+        if self.texts is None:
+            batches = [Block(b.X, b.y, b.weights) for b in aggro.io.read(self.X, **options)]
+            return joined(batches) if batches else Block(csr_matrix((0, 0)), np.empty(0))
+        rest = {name: value for name, value in options.items() if name != "text"}
+        columns = self.texts or {str(options.get("text")): "text"}
+        if not self.texts and not isinstance(options.get("text"), str):
+            raise ValueError(
+                "Which column holds texts? Name it: fit(pattern, label=..., text=...)."
+            )
+        reader = aggro.io.read(self.X, columns=columns, **rest)
+        batches = [Block(b.X, b.y, b.weights) for b in reader.without_scipy().raw()]
+        if not batches:
+            return Block(Table([], count=0), np.empty(0))
+        return joined(batches, lambda parts: table_of_rows(joined_rows(parts)))
 
 
 def partitions_of(
     X: Any, y: Any, weights: Any, options: Mapping[str, Any], texts: Any = None
 ) -> list[Partition]:
-    """Return the partitions of what was given, aligned; ``texts`` tells how texts are read."""
-    found = _partitions(X, y, weights, options)
-    if texts is None:
-        return found
-    return [
-        replace(each, kind=f"text {each.kind}", options=(*each.options, ("columns", texts)))
-        for each in found
-    ]
-
-
-def _partitions(X: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> list[Partition]:
+    """Return the partitions of the given data, aligned; ``texts``: see ``Partition``."""
     if isinstance(X, (str, os.PathLike)):
-        return _files(X, y, weights, options)
-    if options:
+        found = _files(X, y, weights, options)
+    elif options:
         raise ValueError(
-            f"{', '.join(options)} tells how files are read, and X is no pattern of files."
+            f"{', '.join(options)} applies to files, and X is not a pattern of files; leave it out."
         )
+    else:
+        found = _collections(X, y, weights)
+    return [replace(each, texts=texts) for each in found]
+
+
+def _collections(X: Any, y: Any, weights: Any) -> list[Partition]:
     rows = _parts(X, "X")
-    pairs = y is None
-    if pairs and not _is_bag(X) and not isinstance(X, (list, tuple)):
+    bag = type(X).__module__.startswith("dask.bag")
+    if y is None and not bag and not isinstance(X, (list, tuple)):
         raise ValueError("y is None; give one target for each row, in as many partitions as X.")
-    targets = [None] * len(rows) if pairs else _aligned(X, y, "y", len(rows))
-    votes = [None] * len(rows)
-    if weights is not None:
-        votes = _aligned(X, weights, "sample_weight", len(rows))
-    kind = "pairs" if pairs else "rows"
-    return [Partition(*parts, kind) for parts in zip(rows, targets, votes, strict=True)]
-
-
-def _is_bag(X: Any) -> bool:
-    return type(X).__module__.startswith("dask.bag")
+    nothing = [None] * len(rows)
+    targets = nothing if y is None else _aligned(X, y, "y", len(rows))
+    votes = nothing if weights is None else _aligned(X, weights, "sample_weight", len(rows))
+    return [Partition(*parts) for parts in zip(rows, targets, votes, strict=True)]
 
 
 def _parts(X: Any, name: str) -> list[Any]:
@@ -70,9 +102,7 @@ def _parts(X: Any, name: str) -> list[Any]:
     if isinstance(X, (list, tuple)) and X and all(isinstance(each, Delayed) for each in X):
         return list(X)
     if type(X).__module__.startswith("dask.array"):
-        if X.ndim == 2 and X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-        return list(X.to_delayed().ravel())
+        return list(rows_together(X).to_delayed().ravel())
     if hasattr(X, "to_delayed"):
         return list(X.to_delayed())
     raise ValueError(
@@ -82,17 +112,23 @@ def _parts(X: Any, name: str) -> list[Any]:
     )
 
 
+def rows_together(X: Any) -> Any:
+    """Return a dask array whose blocks have whole rows."""
+    return X.rechunk({1: -1}) if X.ndim == 2 and X.numblocks[1] > 1 else X
+
+
 def _aligned(X: Any, y: Any, name: str, count: int) -> list[Any]:
-    """Return the blocks of y: one for each of X, cut alike where that is known."""
+    """Return the blocks of y: one for each of X, with the same sizes where these are known."""
     chunks = getattr(X, "chunks", None)
-    if type(y).__module__.startswith("dask.array") and chunks and y.chunks[0] != chunks[0]:
-        known = not any(np.isnan(each) for each in (*chunks[0], *y.chunks[0]))
-        y = y.rechunk({0: chunks[0]}) if known and sum(chunks[0]) == sum(y.chunks[0]) else y
+    if not type(y).__module__.startswith("dask.array"):
+        chunks = None
+    if chunks and sum(chunks[0]) == sum(y.chunks[0]):  # unknown sizes are NaN
+        y = y.rechunk({0: chunks[0]})
     parts = _parts(y, name)
     if len(parts) != count:
         raise ValueError(
-            f"X has {count} partitions but {name} has {len(parts)}; cut both alike, as by "
-            f"{name}.repartition(npartitions=X.npartitions) or {name}.rechunk(X.chunks[0])."
+            f"X has {count} partitions but {name} has {len(parts)}; give both the same partitions, "
+            f"as by {name}.repartition(npartitions=X.npartitions) or {name}.rechunk(X.chunks[0])."
         )
     return parts
 
@@ -101,68 +137,46 @@ def _files(pattern: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> li
     from aggro.io.sources import expand
 
     if y is not None or weights is not None:
-        raise ValueError("Files hold their own labels: leave y out, and name the column by label=.")
-    kept = tuple(sorted(options.items()))
-    return [Partition(path, kind="file", options=kept) for path in expand([os.fspath(pattern)])]
+        raise ValueError(
+            "Files contain their own labels: leave y out, and name the column by label=."
+        )
+    return [Partition(path, options=dict(options)) for path in expand([os.fspath(pattern)])]
 
 
-# -- in the workers --------------------------------------------------------------------------
+# -- in the workers ------------------------------------------------------------------------------
 
 
-def prepare(X: Any, y: Any, weights: Any, kind: str, options: Any) -> Block | Failed:
-    """Return a partition as a block, or why it cannot be read.
+def prepare(parts: Sequence[Partition]) -> Block | Failed:
+    """Return partitions as one block, or why one of them cannot be read.
 
-    A task that raised would run again, in vain.
+    A task that raises would be run again.
     """
     try:
-        return block_of(X, y, weights, kind, dict(options))
+        return joined([part.read() for part in parts])
     except (ValueError, TypeError) as error:
         return Failed(str(error))
-
-
-def prepare_all(parts: Sequence[Any]) -> Block | Failed:
-    """Return several partitions as one block, or why one of them cannot be read."""
-    blocks = [prepare(*part) for part in parts]
-    failed = next((block for block in blocks if isinstance(block, Failed)), None)
-    return failed or joined(blocks)  # type: ignore[arg-type]  # none has failed
-
-
-def block_of(X: Any, y: Any, weights: Any, kind: str, options: dict[str, Any]) -> Block:
-    """Return rows, targets and weights as an estimator takes them."""
-    of_texts = kind.startswith("text ")
-    if kind.removeprefix("text ") == "file":
-        return read_texts(X, options) if of_texts else _read(X, options)
-    X, y, weights = without_pairs(X, y, weights, kind.removeprefix("text "))
-    rows = table_of_texts(X, options["columns"]) if of_texts else rows_of(X)
-    return Block(rows, array_of(y), array_of(weights))
-
-
-def without_pairs(X: Any, y: Any, weights: Any, kind: str) -> tuple[Any, Any, Any]:
-    """Return rows, targets and weights apart, whether or not they came together."""
-    if kind != "pairs":
-        return X, y, weights
-    if isinstance(X, tuple) and len(X) in (2, 3):
-        return (*X, None)[:3]  # a block of rows and its targets
-    examples = list(X)
-    return [x for x, _ in examples], [label for _, label in examples], weights
 
 
 def array_of(y: Any) -> Any:
     """Return the targets or weights of a partition as an array."""
     if hasattr(y, "to_numpy"):
         return y.to_numpy()
-    if y is None or isinstance(y, np.ndarray):
-        return y
-    return np.asarray(list(y) if not hasattr(y, "__array__") else y)
+    return y if y is None else np.asarray(y if hasattr(y, "__array__") else list(y))
+
+
+def listed(X: Any) -> Any:
+    """Return texts or rows that come one by one as a list; arrays and frames stay."""
+    return X if hasattr(X, "shape") else list(X)
 
 
 def rows_of(X: Any) -> Any:
     """Return a block of rows as an estimator takes it: dicts are hashed."""
-    if isinstance(X, (list, tuple, Mapping)) or type(X).__name__ in ("map", "filter", "generator"):
-        block = list(X) if not isinstance(X, Mapping) else [X]
-        if all(isinstance(each, Mapping) for each in block):
-            return hashed(block)
-        return np.asarray(block)
+    if isinstance(X, Mapping):
+        return hashed([X])
+    if not hasattr(X, "shape"):
+        block = list(X)
+        dicts = all(isinstance(each, Mapping) for each in block)
+        return hashed(block) if dicts else np.asarray(block)
     if hasattr(X, "tocsr"):
         return X.tocsr()
     if hasattr(X, "iloc") and any(not isinstance(kind, np.dtype) for kind in X.dtypes):
@@ -185,11 +199,3 @@ def hashed(examples: Sequence[Mapping[Any, Any]], bits: int = BITS) -> csr_matri
         ends.append(len(names))
     columns = hash_names(names, bits) if names else np.empty(0, np.int32)
     return csr_matrix((np.array(values), columns, np.array(ends)), shape=(len(ends) - 1, 2**bits))
-
-
-def _read(path: str, options: dict[str, Any]) -> Block:
-    """Return all rows of a file."""
-    import aggro
-
-    batches = [Block(batch.X, batch.y, batch.weights) for batch in aggro.io.read(path, **options)]
-    return joined(batches) if batches else Block(csr_matrix((0, 0)), np.empty(0))

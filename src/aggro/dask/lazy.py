@@ -2,65 +2,68 @@
 
 from __future__ import annotations
 
+import copy
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from dask.delayed import delayed
 
-from aggro.dask.inputs import block_of, partitions_of, rows_of
-from aggro.dask.texts import listed
+from aggro.dask.inputs import Partition, listed, partitions_of, rows_of, rows_together
+from aggro.merging.rules import add_moments
 from aggro.text.base import TextEstimator
 
 
 def lazily(local: Any, method: str, X: Any) -> Any:
-    """Return what a method of a plain estimator says of X, in the kind that X is of."""
-    module = type(X).__module__
-    if module.startswith("dask.array"):
-        return _array(local, method, X)
+    """Return what a method of a plain estimator returns for X, in the type of X."""
+    if type(X).__module__.startswith("dask.array"):
+        return _array(local, method, rows_together(X))
     if hasattr(X, "map_partitions") and hasattr(X, "index"):
         return _frame(local, method, X)
-    shared = delayed(local, traverse=False)
-    if module.startswith("dask.bag"):
-        return X.map_partitions(_answers, shared, method)
-    if isinstance(X, (list, tuple)) and X and hasattr(X[0], "key"):
-        return [delayed(_answers)(block, shared, method) for block in X]
-    return _answers(X, local, method)
+    if type(X).__module__.startswith("dask.bag"):
+        return X.map_partitions(_scores, delayed(local, traverse=False), method)
+    if _is_list_of_blocks(X):
+        shared = delayed(local, traverse=False)
+        return [delayed(_scores)(block, shared, method) for block in X]
+    return _scores(X, local, method)
 
 
-def _answers(X: Any, local: Any, method: str) -> Any:
+def _is_list_of_blocks(X: Any) -> bool:
+    return isinstance(X, (list, tuple)) and bool(X) and hasattr(X[0], "key")
+
+
+def _scores(X: Any, local: Any, method: str) -> Any:
+    """Return what a method returns for a block, which may be empty."""
     if isinstance(local, TextEstimator):
-        texts = listed(X)
-        asked = texts if len(texts) else _example(local)
-        return getattr(local, method)(asked)[: len(texts)]
-    block = rows_of(X)
-    if hasattr(block, "indptr") and block.shape[1] < local.n_features_in_:
-        block.resize((block.shape[0], local.n_features_in_))
-    if block.shape[0] == 0:
-        return getattr(local, method)(_example(local))[:0]
-    return getattr(local, method)(block)
+        rows = listed(X)
+        count = len(rows)
+    else:
+        rows = rows_of(X)
+        count = rows.shape[0]
+        if hasattr(rows, "indptr") and rows.shape[1] < local.n_features_in_:
+            rows.resize((count, local.n_features_in_))
+    return getattr(local, method)(rows) if count else _like(local, method)
 
 
-def _example(local: Any) -> Any:
-    """Return one row to predict, to see what answers look like."""
-    if not isinstance(local, TextEstimator):
-        return np.zeros((1, local.n_features_in_))
-    if local.columns is None:
-        return [""]
-    return [{name: 0.0 if kind == "number" else "" for name, kind in local.columns.items()}]
+def _like(local: Any, method: str) -> Any:
+    """Return an empty result of a method."""
+    if isinstance(local, TextEstimator):
+        kinds = local.columns or {}
+        row = {name: 0.0 if kind == "number" else "" for name, kind in kinds.items()}
+        return getattr(local, method)([row or ""])[:0]
+    nameless = copy.copy(local)
+    nameless._fitted = nameless._fitted.changed(feature_names=None)
+    return getattr(nameless, method)(np.zeros((1, local.n_features_in_)))[:0]
 
 
 def _array(local: Any, method: str, X: Any) -> Any:
     import dask.array as da
 
-    if X.ndim == 2 and X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    like = _answers(_example(local), _nameless(local), method)
+    like = _like(local, method)
     shared = delayed(local, traverse=False)
     blocks = [
         da.from_delayed(
-            delayed(_answers)(block, shared, method),
-            shape=(size, *like.shape[1:]),
-            dtype=like.dtype,
+            delayed(_scores)(block, shared, method), (size, *like.shape[1:]), like.dtype
         )
         for block, size in zip(X.to_delayed().ravel(), X.chunks[0], strict=True)
     ]
@@ -68,87 +71,56 @@ def _array(local: Any, method: str, X: Any) -> Any:
 
 
 def _frame(local: Any, method: str, X: Any) -> Any:
-    import pandas as pd
-
-    like = _answers(_example(local), _nameless(local), method)[:0]
+    like = _like(local, method)
     columns = getattr(local, "classes_", range(like.shape[1])) if like.ndim == 2 else None
-    if columns is None:
-        meta: Any = pd.Series(like, name=method)
-    else:
-        meta = pd.DataFrame(like, columns=columns)
-    return X.map_partitions(_in_frame, local, method, columns, meta=meta)
+    meta = _in_frame(like, None, method, columns)
+    return X.map_partitions(_frame_of_block, local, method, columns, meta=meta)
 
 
-def _in_frame(block: Any, local: Any, method: str, columns: Any) -> Any:
+def _frame_of_block(block: Any, local: Any, method: str, columns: Any) -> Any:
+    return _in_frame(_scores(block, local, method), block.index, method, columns)
+
+
+def _in_frame(scores: Any, index: Any, method: str, columns: Any) -> Any:
     import pandas as pd
 
-    answers = _answers(block, local if len(block) else _nameless(local), method)
     if columns is None:
-        return pd.Series(answers, index=block.index, name=method)
-    return pd.DataFrame(answers, index=block.index, columns=columns)
+        return pd.Series(scores, index=index, name=method)
+    return pd.DataFrame(scores, index=index, columns=columns)
 
 
-def _nameless(local: Any) -> Any:
-    """Return an estimator that takes rows without names, to see what its answers look like."""
-    import copy
-
-    nameless = copy.copy(local)
-    if "_fitted" in vars(nameless):
-        nameless._fitted = nameless._fitted.changed(feature_names=None)
-    return nameless
+# -- the score of all partitions -----------------------------------------------------------------
 
 
 def scored(local: Any, X: Any, y: Any, weights: Any) -> Any:
-    """Return the accuracy or R² of all partitions together."""
-    if _is_listed(X):
-        return _scored_by_part(local, X, y, weights)
-    answers = lazily(local, "predict", X)
-    if not hasattr(answers, "dask"):
+    """Return the accuracy or R² of all partitions together, as an array of no dimension."""
+    if not (hasattr(X, "dask") or _is_list_of_blocks(X)):
         return local.score(X, y, weights)
-    answers, truth, votes = (
-        each.values if hasattr(each, "values") else each for each in (answers, y, weights)
-    )
-    if hasattr(local, "classes_"):
-        right = answers == truth
-        return _mean(right.all(axis=1) if right.ndim == 2 else right, votes)
-    off, spread = (truth - answers) ** 2, (truth - _mean(truth, votes)) ** 2
-    return 1.0 - _mean(off, votes) / _mean(spread, votes)
-
-
-def _is_listed(X: Any) -> bool:
-    """Tell whether X is a bag or a list of delayed blocks, whose lengths nobody knows."""
-    bag = type(X).__module__.startswith("dask.bag")
-    return bag or (isinstance(X, (list, tuple)) and bool(X) and hasattr(X[0], "key"))
-
-
-def _scored_by_part(local: Any, X: Any, y: Any, weights: Any) -> Any:
     import dask.array as da
 
     texts = (local.columns or {}) if isinstance(local, TextEstimator) else None
     shared = delayed(local, traverse=False)
-    sums = [
-        delayed(_sums)(p.X, p.y, p.weights, p.kind, p.options, shared)
-        for p in partitions_of(X, y, weights, {}, texts)
-    ]
+    sums = [delayed(_sums)(part, shared) for part in partitions_of(X, y, weights, {}, texts)]
     return da.from_delayed(delayed(_score)(sums, hasattr(local, "classes_")), (), float)
 
 
-def _sums(X: Any, y: Any, weights: Any, kind: str, options: Any, local: Any) -> Any:
-    """Return the weight of some rows, of the right ones, and the sums that R² is made of."""
-    block = block_of(X, y, weights, kind, dict(options))
-    y, weights = block.y, block.weights
-    if len(y) == 0:
-        return np.zeros(5)
-    votes, answers = np.ones(len(y)) if weights is None else weights, local.predict(block.X)
+def _sums(part: Partition, local: Any) -> Any:
+    """Return the accuracy of rows, or for each target the squared error, and moments of y."""
+    block = part.read()
+    if not len(block):
+        return np.zeros((4, 1))
+    y, weights = block.y, np.ones(len(block)) if block.weights is None else block.weights
+    predicted, total = local.predict(block.X), weights.sum()
+    y, predicted = y.reshape(len(y), -1), predicted.reshape(len(y), -1)
     if hasattr(local, "classes_"):
-        return np.array([votes.sum(), votes[answers == y].sum(), 0.0, 0.0, 0.0])
-    return np.array([votes.sum(), 0.0, votes @ (y - answers) ** 2, votes @ y, votes @ y**2])
+        return np.array([[weights @ (predicted == y).all(axis=1)], [total], [0.0], [0.0]])
+    mean = np.average(y, axis=0, weights=weights)
+    spread, error = (weights @ (y - each) ** 2 for each in (mean, predicted))
+    return np.array([error, np.full(len(mean), total), mean, spread])
 
 
 def _score(sums: Any, classes: bool) -> Any:
-    total, right, off, first, second = np.sum(sums, axis=0)
-    return np.asarray(right / total if classes else 1.0 - off / (second - first**2 / total))
-
-
-def _mean(values: Any, votes: Any) -> Any:
-    return values.mean() if votes is None else (values * votes).sum() / votes.sum()
+    sums = [each for each in sums if each[1].any()]
+    error = np.sum([each[0] for each in sums], axis=0)
+    weight, _, spread = reduce(add_moments, [each[1:].T for each in sums]).T
+    return np.mean(error / weight if classes else 1.0 - error / spread)

@@ -246,7 +246,7 @@ class RowAdapter(Adapter):
 def _mean_square(block: Block) -> float:
     """Return the mean of ‖x‖² of the first rows, the constant feature included."""
     X = block.take(np.arange(min(SAMPLE, len(block)))).X
-    values = X.data if hasattr(X, "indptr") else np.asarray(X)
+    values = X.data if hasattr(X, "indptr") else np.ascontiguousarray(X)  # one order of the sum
     if values.dtype.kind not in "fiub":
         return 0.0
     square = float(np.square(values, dtype=np.float64).sum()) / X.shape[0] + 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,17 +98,17 @@ def summarise(block: Block | Failed) -> Summary:
     return Summary(rows, entries / max(rows, 1), nbytes, int(width), classes)
 
 
-def joined(blocks: Sequence[Block]) -> Block:
-    """Return the rows of several blocks, in order, as one."""
+def joined(blocks: Sequence[Block], join: Callable[[list[Any]], Any] | None = None) -> Block:
+    """Return the rows of several blocks, in order, as one; ``join`` joins rows of another type."""
     blocks = [block for block in blocks if len(block)] or list(blocks[:1])
-    if len(blocks) == 1:
+    if len(blocks) == 1 and join is None:
         return blocks[0]
     weights = None
     if any(block.weights is not None for block in blocks):
         each = (np.ones(len(b)) if b.weights is None else b.weights for b in blocks)
         weights = np.concatenate(list(each))
     y = np.concatenate([np.asarray(block.y) for block in blocks])
-    return Block(_joined_rows([block.X for block in blocks]), y, weights)
+    return Block((join or _joined_rows)([block.X for block in blocks]), y, weights)
 
 
 def _joined_rows(parts: list[Any]) -> Any:

@@ -90,7 +90,7 @@ def add_parts(name: str, some: Array, others: Array) -> Array:
     """Return the sum of two changes of a part."""
     rule = rule_of(name)
     if rule == "moments":
-        return _add_moments(some, others)
+        return add_moments(some, others)
     if rule == "max":
         return np.maximum(some, others)
     return some if rule == "first" else np.asarray(some + others)
@@ -109,7 +109,7 @@ def is_summed(name: str) -> bool:
     return rule_of(name) in ("sum", "fading", "weighted", "information")
 
 
-def _add_moments(some: Array, others: Array) -> Array:
+def add_moments(some: Array, others: Array) -> Array:
     """Return the moments of two samples together (Chan, Golub, LeVeque)."""
     (n0, m0, q0), (n1, m1, q1) = some.T, others.T
     n = n0 + n1

@@ -16,11 +16,10 @@ from aggro.learner import Array
 from aggro.merging.blocks import Summary
 from aggro.settings import METRICS
 
-LOCAL_ROWS = 200_000  # up to so many rows,
-LOCAL_BYTES = 2**26  # if they take no more bytes, one worker learns all of them
+LOCAL_ROWS, LOCAL_BYTES = 200_000, 2**26  # limits of data that one worker learns alone
 FIRST_ROWS = 4096  # learned alone by a model selection, before candidates are compared in shards
 FIRST_TEXTS = 4 * FIRST_ROWS  # until one of several representations of texts is ahead
-SHARDS = 16  # tasks of a round that keep enough workers busy
+SHARDS = 16  # tasks of a round that keep the workers busy
 ROW_SECONDS, ENTRY_SECONDS = 5e-7, 2e-8  # to read and learn a row, and each entry of it
 ROUND_SECONDS, BYTE_SECONDS = 0.05, 4e-9  # to start a round, and to send and add a byte of a model
 TASK_SECONDS = 0.03  # learning that is worth a task

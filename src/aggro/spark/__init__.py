@@ -1,4 +1,4 @@
-"""The estimators on Spark, in the style of ``pyspark.ml``: partitions are learned side by side.
+"""The estimators on Spark, in the style of ``pyspark.ml``: partitions are learned in parallel.
 
 ``from aggro.spark import AutoClassifier``, then ``AutoClassifier(featuresCol=...).fit(df)``. Only
 DataFrames are used, no RDDs, as Spark Connect requires.
@@ -6,8 +6,10 @@ DataFrames are used, no RDDs, as Spark Connect requires.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 try:
-    import pyarrow  # noqa: F401 -- to say which extra is missing
+    import pyarrow  # noqa: F401 -- to report which extra is missing
     import pyspark  # noqa: F401 -- as above
 except ModuleNotFoundError as error:
     if error.name not in ("pyarrow", "pyspark"):
@@ -16,32 +18,13 @@ except ModuleNotFoundError as error:
         "aggro.spark needs Spark: pip install 'aggro[spark]'", name=error.name
     ) from error
 
-from aggro.spark.estimators import (
-    AROWClassifier,
-    AROWRegressor,
-    AutoClassifier,
-    AutoRegressor,
-    ConfidenceWeightedClassifier,
-    PassiveAggressiveClassifier,
-    PassiveAggressiveRegressor,
-    Perceptron,
-    SoftConfidenceWeightedClassifier,
-    TextClassifier,
-    TextRegressor,
-)
+from aggro.merging.training import ESTIMATORS
+from aggro.spark.estimators import on_spark
 from aggro.spark.model import AggroModel
 
-__all__ = [
-    "AROWClassifier",
-    "AROWRegressor",
-    "AggroModel",
-    "AutoClassifier",
-    "AutoRegressor",
-    "ConfidenceWeightedClassifier",
-    "PassiveAggressiveClassifier",
-    "PassiveAggressiveRegressor",
-    "Perceptron",
-    "SoftConfidenceWeightedClassifier",
-    "TextClassifier",
-    "TextRegressor",
-]
+__all__ = ["AggroModel", *ESTIMATORS]
+globals().update({name: on_spark(name) for name in ESTIMATORS})
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

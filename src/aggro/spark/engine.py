@@ -47,15 +47,19 @@ class SparkEngine:
 
     def summaries(self, numbers: Sequence[int]) -> list[Summary]:
         """Return the sizes of these partitions."""
-        return self._results(self._map(_summarise, numbers), len(numbers))
+        return list(self._of_each(summarise, numbers))
 
     def heads(self, numbers: Sequence[int], rows: int) -> list[Block | Failed]:
         """Return the first rows of each of these partitions."""
+        return list(self._of_each(first_rows, numbers, rows))
 
-        def head(read: Read, place: int) -> Block | Failed:
-            return first_rows(read(), rows)
+    def _of_each(self, function: Callable[..., Any], numbers: Sequence[int], *args: Any) -> Any:
+        """Return the results of a function of the blocks of these partitions."""
 
-        return self._results(self._map(head, numbers), len(numbers))
+        def run(read: Read, place: int) -> Any:
+            return function(read(), *args)
+
+        return self._results(self._map(run, numbers), len(numbers))
 
     def learn_alone(self, model: Any, method: str, **more: Any) -> Any:
         """Learn all rows in order in one task; return the model or why that failed."""
@@ -118,10 +122,6 @@ def run_on(work: bytes, place: int, batches: Iterator[Any]) -> Any:
     """Return the result of a function of one partition, as a record."""
     function, columns = pickle.loads(work)
     return _record(place, function(lambda: columns.read(batches), place))
-
-
-def _summarise(read: Read, place: int) -> Summary:
-    return summarise(read())
 
 
 def _combine(table: Any) -> Any:

@@ -23,7 +23,7 @@ COLUMNS: dict[str, tuple[Any, str]] = {
     "probabilityCol": (None, "where probabilities of the classes go"),
 }
 TEXTS = {"textCol": ("text", "texts; ignored if columns is given")}
-ROUNDS = {"rounds": ("auto", "how often models are merged in a pass")}
+ROUNDS = {"rounds": ("auto", "number of merges in a pass")}
 WITHOUT = ("warm_start", "mergeable", "n_jobs")  # parameters that mean nothing here
 
 
@@ -118,17 +118,4 @@ def on_spark(name: str) -> Any:
         As in ``aggro.{name}``.
     """
     more = {"_local": local, "_defaults": defaults, "_columns": tuple(columns), "__doc__": doc}
-    return type(name, (SparkEstimator,), {**namespace, **more, "__module__": __name__})
-
-
-AutoClassifier = on_spark("AutoClassifier")
-AutoRegressor = on_spark("AutoRegressor")
-PassiveAggressiveClassifier = on_spark("PassiveAggressiveClassifier")
-PassiveAggressiveRegressor = on_spark("PassiveAggressiveRegressor")
-AROWClassifier = on_spark("AROWClassifier")
-AROWRegressor = on_spark("AROWRegressor")
-ConfidenceWeightedClassifier = on_spark("ConfidenceWeightedClassifier")
-SoftConfidenceWeightedClassifier = on_spark("SoftConfidenceWeightedClassifier")
-Perceptron = on_spark("Perceptron")
-TextClassifier = on_spark("TextClassifier")
-TextRegressor = on_spark("TextRegressor")
+    return type(name, (SparkEstimator,), {**namespace, **more, "__module__": "aggro.spark"})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,9 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
+from aggro.persistence.container import parse
+from aggro.persistence.record import bytes_of, parse_record
+from aggro.persistence.store import model_of, record_of
 from aggro.spark.columns import Columns
 
 STORED = "columns string, model binary"
@@ -99,22 +100,12 @@ def columns_of(params: dict[str, Any], local: Any) -> Columns:
 
 def to_bytes(model: Any) -> bytes:
     """Return the content of the model's file."""
-    from aggro import save
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.aggro")
-        save(model, path)
-        return path.read_bytes()
+    return bytes_of(record_of(model))
 
 
 def from_bytes(content: bytes) -> Any:
     """Return the model of a file's content."""
-    from aggro import load
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.aggro")
-        path.write_bytes(content)
-        return load(path)
+    return model_of(parse_record(*parse(content, "the model")))
 
 
 def _asked(local: Any, method: str, reading: Columns) -> Any:
