@@ -109,7 +109,7 @@ class StreamAdapter:
     def state(self, model):
         """Return the state as in a file, including pending examples of a batch."""
         if model.__dict__.get("probability"):
-            model._recorded().fit_map()
+            model._recorded().flush()
         return model_state(model)
 
     def scores(self, model):

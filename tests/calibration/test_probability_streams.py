@@ -117,7 +117,7 @@ def test_streams_and_estimators_have_equal_probabilities(batch, sparse):
     for x, label in zip(X, y.tolist(), strict=True):
         stream.learn_one(as_dict(x), label)
     learned(arrays, csr_matrix(X) if sparse else X, y, batch)
-    stream._record.fit_map()
+    stream._record.flush()
     assert_same_record(
         stream._record.calibrator, arrays._fitted.record.calibrator, rtol=1e-5, atol=1e-6
     )
@@ -188,7 +188,7 @@ def test_a_rejected_example_leaves_no_margins(x, y, w):
     for each in (model, copied):
         each.learn_one({"f0": 1.0}, "never", 0.0)  # weight zero
         each.learn_one({"f0": 1.0, "f1": 2.0}, 1)
-        each._record.fit_map()
+        each._record.flush()
     assert_same_record(model._record.calibrator, copied._record.calibrator)
     assert model.predict_proba_one({"f1": 1.0}) == copied.predict_proba_one({"f1": 1.0})
     assert model.coef_ == copied.coef_
@@ -215,7 +215,7 @@ def test_threads_share_a_stream():
     for thread in threads:
         thread.join()
     assert failures == []
-    model._record.fit_map()
+    model._record.flush()
     found = model._record.calibrator
     assert (model._record.met, found.seen, found.recorded) == (400, 400, 399)
     np.testing.assert_array_equal(found.counts[0], np.bincount(y))

@@ -1,4 +1,4 @@
-"""The runner keeps finished results, repeats changed ones and reports failures."""
+"""Finished results are kept, changed ones repeated, and failures reported."""
 
 import io
 import json

@@ -65,7 +65,7 @@ def test_probabilities_are_those_of_the_model_once_its_map_is_ready():
     stream = aggro.StreamClassifier("PA-I", probability=True)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(zip("abc", x, strict=True)), label)
-    stream._record.fit_map()
+    stream._record.flush()
     for adapter, x in (
         (ArrayAdapter(model), [0.1, 0.2, 0.3]),
         (StreamAdapter(stream), {"a": 0.1, "b": 0.2}),

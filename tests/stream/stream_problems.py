@@ -1,4 +1,4 @@
-"""Streams to learn from, and what two models must agree on."""
+"""Helpers of the stream tests: examples, and the state of a model."""
 
 import copy
 
@@ -43,7 +43,7 @@ def as_dict(row):
     return {f"f{j}": float(row[j]) for j in np.flatnonzero(row)}
 
 
-def teach(model, X, y, weights=None):
+def learn_rows(model, X, y, weights=None):
     """Learn all rows as dicts."""
     for i, row in enumerate(X):
         model.learn_one(as_dict(row), y[i], 1.0 if weights is None else weights[i])
@@ -51,7 +51,7 @@ def teach(model, X, y, weights=None):
 
 
 def everything(model):
-    """Return all that a model knows, to compare; a failed call may leave room for features."""
+    """Return the state of a model to compare; capacity for features may differ."""
     names, classes, known, arrays = model._pieces()
     width, facts = model.n_features_in_, [names, classes, model._get_params(), model.examples]
     learners = [known]
@@ -72,5 +72,5 @@ def everything(model):
     if getattr(model, "probability", False):
         record = model._recorded()
         facts += [record.met, record.recent, record.reference, record.next_mean]
-        facts += [np.asarray(part).tolist() for part in vars(record.calibrator_of_all()).values()]
+        facts += [np.asarray(part).tolist() for part in vars(record.flush()).values()]
     return repr(facts), {name: array.tolist() for name, array in arrays.items()}

@@ -1,11 +1,11 @@
-"""What cannot be learned raises, names the culprit, and leaves the model exactly as it was."""
+"""Invalid input raises an error that names it, and leaves the model unchanged."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stream_problems import everything, sparse_stream, teach
+from stream_problems import everything, learn_rows, sparse_stream
 
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
@@ -28,17 +28,17 @@ BAD_VALUES = [
 ]
 
 
-def taught(**params):
+def learned_model(**params):
     X, y, _ = sparse_stream(rows=30)
-    return teach(StreamClassifier(**params), X, y.tolist())
+    return learn_rows(StreamClassifier(**params), X, y.tolist())
 
 
 @pytest.mark.parametrize(("value", "error"), BAD_VALUES, ids=lambda v: repr(v)[:20])
 @pytest.mark.parametrize(
     "bounds", [{}, {"max_features": 50}, {"max_features": 50, "overflow": "hash"}]
 )
-def test_values(value, error, bounds):
-    model = taught(**bounds)
+def test_invalid_values_raise(value, error, bounds):
+    model = learned_model(**bounds)
     before = everything(model)
     for learn in (True, False):
         x = {"f1": 1.0, "new": 2.0, "bad one": value, "other": 1.0}
@@ -53,8 +53,8 @@ def test_values(value, error, bounds):
     [{"scale": "online"}, {"scale": "online", "C": "auto"}, {"class_mean": 0.5}],
     ids=str,
 )
-def test_a_new_class_whose_example_overflows(params, classes):
-    """The model has grown before it turns out that the example cannot be learned."""
+def test_overflow_does_not_add_a_class(params, classes):
+    """The overflow is detected after the class was added."""
     model = StreamClassifier(**params)
     for k in range(30):
         model.learn_one({"a": 1.0 + k, "b": k % 3}, "pqr"[k % classes])
@@ -68,8 +68,8 @@ def test_a_new_class_whose_example_overflows(params, classes):
 
 
 @pytest.mark.parametrize("x", [None, 3, [1.0], "a", {"a"}, np.ones(3)])
-def test_things_that_are_no_dict(x):
-    model = taught()
+def test_examples_that_are_no_dict_raise(x):
+    model = learned_model()
     with pytest.raises(TypeError, match="give a dict of feature names to numbers"):
         model.learn_one(x, 1)
     with pytest.raises(TypeError, match="give a dict"):
@@ -84,8 +84,8 @@ def test_things_that_are_no_dict(x):
         ([1], TypeError, "unhashable"),
     ],
 )
-def test_labels(y, error, message):
-    model = taught()
+def test_invalid_labels_raise(y, error, message):
+    model = learned_model()
     before = everything(model)
     with pytest.raises(error, match=message):
         model.learn_one({"new": 1.0}, y)
@@ -93,7 +93,7 @@ def test_labels(y, error, message):
 
 
 @pytest.mark.parametrize("y", [None, "1", float("nan"), float("inf"), [1.0]])
-def test_targets(y):
+def test_invalid_targets_raise(y):
     model = StreamRegressor()
     model.learn_one({"a": 1.0}, 1.0)
     before = everything(model)
@@ -103,15 +103,15 @@ def test_targets(y):
 
 
 @pytest.mark.parametrize("w", [-1.0, float("nan"), float("inf")])
-def test_weights(w):
-    model = taught()
+def test_invalid_weights_raise(w):
+    model = learned_model()
     before = everything(model)
     with pytest.raises(ValueError, match="w must be zero or more"):
         model.learn_one({"new": 1.0}, 1, w)
     assert everything(model) == before
 
 
-def test_a_class_that_the_rule_cannot_take():
+def test_class_that_the_settings_do_not_allow_raises():
     model = StreamClassifier("CW", multiclass="top")
     model.learn_one({"a": 1.0}, 1)
     model.learn_one({"b": 1.0}, 2)
@@ -127,8 +127,8 @@ def test_a_class_that_the_rule_cannot_take():
     [{}, {"average": True}, {"queue": 2}, {"metric": "full"}, {"metric": "diagonal"}],
     ids=str,
 )
-def test_a_step_that_overflows(params):
-    """A tiny row asks for a step beyond the largest float."""
+def test_overflowing_step_raises(params):
+    """A tiny row needs a step beyond the largest float."""
     model = StreamRegressor("PAR", fit_intercept=False, **params)
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
     before = everything(model)
@@ -139,7 +139,7 @@ def test_a_step_that_overflows(params):
     assert model.n_features_in_ == 3
 
 
-def test_a_batch_that_overflows():
+def test_overflowing_batch_raises():
     model = StreamRegressor("PAR", fit_intercept=False, batch_size=2)
     model.learn_one({"a": 1.0}, 1.0)
     before = everything(model)
@@ -168,7 +168,7 @@ class Rude:
         return False
 
 
-def test_names_must_not_use_the_model():
+def test_name_that_uses_the_model_while_it_is_read_raises():
     model = StreamRegressor()
     model.learn_one({7: 1.0}, 1.0)
     with pytest.raises(RuntimeError, match="must not call the model"):
@@ -177,7 +177,7 @@ def test_names_must_not_use_the_model():
     assert model.n_features_in_ == 2
 
 
-def test_errors_of_names_are_handed_on():
+def test_errors_of_names_propagate():
     def fail():
         raise ZeroDivisionError
 
@@ -188,13 +188,13 @@ def test_errors_of_names_are_handed_on():
     assert model.predict_one({}) > 0
 
 
-def test_a_dict_that_changes_while_it_is_read():
+def test_dict_that_changes_while_it_is_read_does_no_harm():
     x = {}
     x[Rude(x.clear)] = 1.0
     x.update({str(i): 1.0 for i in range(100)})
     model = StreamRegressor()
     model.learn_one({7: 1.0}, 1.0)
-    model.learn_one(x, 1.0)  # what is left of it is learned
+    model.learn_one(x, 1.0)  # its remaining items are learned
     assert model.n_features_in_ >= 2
 
 
@@ -214,8 +214,8 @@ NAMES = st.one_of(st.text(max_size=2), st.integers(-3, 3), st.tuples(st.text(max
     st.data(),
 )
 @settings(max_examples=150, deadline=None)
-def test_any_dict_is_learned_or_refused_whole(stream, data):
-    """Refused examples might as well never have come."""
+def test_any_dict_is_learned_or_rejected_completely(stream, data):
+    """A model that rejected examples equals one that never received them."""
     params = data.draw(
         st.sampled_from(
             [
@@ -245,7 +245,7 @@ def test_any_dict_is_learned_or_refused_whole(stream, data):
 
 @pytest.mark.parametrize("params", [{"algorithm": "PA-I"}, {}])
 def test_row_with_an_infinite_norm_does_not_block_its_batch(params):
-    """It is rejected when it comes, and not when the batch is full."""
+    """It is rejected at once, not when the batch is full."""
     stream, control = (StreamClassifier(batch_size=4, **params) for _ in "ab")
     for i in range(12):
         x = {"a": float(i), "b": 1.0}

@@ -1,4 +1,4 @@
-"""Memory that grows with the stream, or does not."""
+"""Growth of streams, and limits on it."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stream_problems import everything, sparse_stream, teach
+from stream_problems import everything, learn_rows, sparse_stream
 
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
@@ -24,7 +24,7 @@ VARIANTS = [
 ]
 
 
-def test_features_and_classes_grow():
+def test_features_and_classes_are_added():
     model = StreamClassifier("PAM-I-diag")
     for i in range(1000):
         model.learn_one({f"a{i}": 1.0, "always": 1.0}, i % 7)
@@ -33,20 +33,20 @@ def test_features_and_classes_grow():
     assert len(model.coef_[3]) == 1001
 
 
-def test_the_oldest_feature_makes_room():
+def test_oldest_feature_is_replaced():
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=2)
     model.learn_one({"a": 1.0}, 3.0)
     model.learn_one({"b": 1.0}, 5.0)
     model.learn_one({"a": 1.0}, 3.0)
-    model.predict_one({"b": 1.0})  # looking is not using
+    model.predict_one({"b": 1.0})  # predicting does not count as use
     model.learn_one({"c": 1.0}, 7.0)
     assert model.coef_ == {"a": 3.0, "c": 7.0}
     assert model.predict_one({"b": 1.0}) == 0.0
 
 
 @pytest.mark.parametrize("params", VARIANTS, ids=str)
-def test_places_are_cleaned(params):
-    """After everything was dropped, nothing tells that it was ever there."""
+def test_replaced_features_leave_no_state(params):
+    """After all features were replaced, the state equals that of a new model."""
     filled, empty = (
         StreamClassifier("SPA-I", max_features=3, fit_intercept=False, C=0.1, **params)
         for _ in range(2)
@@ -66,8 +66,8 @@ def test_places_are_cleaned(params):
 
 
 @pytest.mark.parametrize("overflow", ["drop", "hash"])
-def test_a_feature_of_value_zero_is_not_there(overflow):
-    """It takes no room, and keeps none of the others from becoming old."""
+def test_feature_of_value_zero_is_ignored(overflow):
+    """It needs no slot and does not replace other features."""
     zeros, plain = (StreamRegressor("PAR", max_features=4, overflow=overflow) for _ in range(2))
     rng = np.random.default_rng(0)
     for i in range(40):
@@ -79,7 +79,7 @@ def test_a_feature_of_value_zero_is_not_there(overflow):
 
 @given(st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=4), max_size=40))
 @settings(max_examples=60, deadline=None)
-def test_the_features_kept_are_the_most_recent(stream):
+def test_most_recent_features_are_kept(stream):
     model = StreamRegressor("PAR", max_features=4)
     recent = []
     for features in stream:
@@ -92,7 +92,7 @@ def test_the_features_kept_are_the_most_recent(stream):
         assert sorted(model.coef_) == sorted(recent)
 
 
-def test_too_many_features_at_once():
+def test_example_with_too_many_features_raises():
     model = StreamRegressor(max_features=3)
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
     before = everything(model)
@@ -101,7 +101,7 @@ def test_too_many_features_at_once():
     assert everything(model) == before
 
 
-def test_a_waiting_batch_keeps_its_features():
+def test_features_of_a_waiting_batch_are_not_replaced():
     model = StreamRegressor(max_features=3, batch_size=3)
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
     model.learn_one({"c": 1.0}, 1.0)
@@ -112,7 +112,7 @@ def test_a_waiting_batch_keeps_its_features():
     assert set(model.coef_) == {"b", "c", "d"}
 
 
-def test_hashed_names_share_places():
+def test_hashed_names_share_buckets():
     model = StreamRegressor(
         "PAR", epsilon=0.0, fit_intercept=False, max_features=1, overflow="hash"
     )
@@ -121,12 +121,12 @@ def test_hashed_names_share_places():
     assert (model.n_features_in_, model.predict_one({"anything": 1.0})) == (1, 2.0)
 
 
-def test_hashing_is_rarely_felt():
+def test_hashing_rarely_changes_predictions():
     X, y, _ = sparse_stream(classes=3)
     plain = StreamClassifier("SPA-I")
     hashed = StreamClassifier("SPA-I", max_features=2**20, overflow="hash")
     for model in (plain, hashed):
-        teach(model, X, y.tolist())
+        learn_rows(model, X, y.tolist())
     assert plain.score_one({"f3": 1.0}) == pytest.approx(hashed.score_one({"f3": 1.0}))
 
 
@@ -154,7 +154,7 @@ def test_hashes_are_the_same_in_every_process():
     assert len(outputs) == 1
 
 
-def test_hashed_names_equal_in_python_are_one_feature():
+def test_equal_names_have_equal_hashes():
     model = StreamRegressor(max_features=2**20, overflow="hash", fit_intercept=False)
     for name in (1, 1.0, True, np.int64(1)):
         model.learn_one({name: 1.0}, 1.0)
@@ -164,7 +164,7 @@ def test_hashed_names_equal_in_python_are_one_feature():
     assert sum(weight != 0 for weight in model.coef_.values()) == 3
 
 
-def test_names_that_have_no_stable_hash():
+def test_names_without_stable_hash_raise():
     model = StreamRegressor(max_features=8, overflow="hash")
     with pytest.raises(TypeError, match="overflow='hash' needs names of str"):
         model.learn_one({frozenset(): 1.0}, 1.0)

@@ -1,4 +1,4 @@
-"""Names that share a bucket: their values add up, in what is learned and in what is predicted."""
+"""The values of names that share a bucket are added."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Copies in the middle of a stream go on as if nothing had happened."""
+"""Copies of streams continue like the original."""
 
 import copy
 import pickle
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stream_problems import AXES, CLASSIFIERS, everything, sparse_stream, teach
+from stream_problems import AXES, CLASSIFIERS, everything, learn_rows, sparse_stream
 
 import aggro
 from aggro.persistence import ModelFileError, store
@@ -30,21 +30,21 @@ COPIES = [by_pickle, by_file, copy.copy, copy.deepcopy]
 
 def assert_goes_on(model, duplicate):
     X, y, weights = sparse_stream(rows=59, classes=3)
-    teach(model, X, y.tolist(), weights)
-    twin = duplicate(model)
-    assert everything(twin) == everything(model)
+    learn_rows(model, X, y.tolist(), weights)
+    copied = duplicate(model)
+    assert everything(copied) == everything(model)
     more, labels, weights = sparse_stream(rows=40, features=15, classes=5, seed=1)
-    for each in (model, twin):
-        teach(each, more, labels.tolist(), weights)
-    assert everything(twin) == everything(model)
-    assert repr(twin) == repr(model)
+    for each in (model, copied):
+        learn_rows(each, more, labels.tolist(), weights)
+    assert everything(copied) == everything(model)
+    assert repr(copied) == repr(model)
 
 
 @pytest.mark.parametrize("duplicate", COPIES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
     "axes", [*AXES, {"max_features": 13}, {"max_features": 9, "overflow": "hash"}], ids=str
 )
-def test_every_axis_goes_on(axes, duplicate):
+def test_copies_with_each_setting_continue_equally(axes, duplicate):
     assert_goes_on(StreamClassifier("SPA-I", **axes), duplicate)
 
 
@@ -54,12 +54,12 @@ def test_every_axis_goes_on(axes, duplicate):
     [{}, {"batch_size": 4}, {"max_features": 13}, {"max_features": 9, "overflow": "hash"}],
     ids=str,
 )
-def test_a_selection_goes_on(axes, duplicate):
+def test_copies_of_a_selection_continue_equally(axes, duplicate):
     assert_goes_on(StreamClassifier(probability=not axes, **axes), duplicate)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_every_variant_goes_on(name):
+def test_copies_of_each_variant_continue_equally(name):
     assert_goes_on(StreamClassifier(name), by_pickle)
 
 
@@ -85,7 +85,7 @@ def test_names_survive_json():
     assert by_file(model).coef_ == model.coef_
 
 
-def test_names_that_no_file_can_hold():
+def test_names_that_cannot_be_saved_raise():
     model = StreamRegressor()
     model.learn_one({frozenset(): 1.0}, 1.0)
     with pytest.raises(ModelFileError, match=r"names\.0=frozenset\(\) cannot be saved"):
@@ -115,7 +115,7 @@ def test_attributes_of_the_user_are_kept():
         ("waiting_targets", np.ones(0)),
     ],
 )
-def test_a_state_that_does_not_fit_together(name, values):
+def test_inconsistent_state_raises(name, values):
     model = StreamClassifier("BPAI", batch_size=4, max_features=3)
     for i in range(5):
         model.learn_one({"b": 1.0} if i else {"a": 1.0}, i % 2)
@@ -130,7 +130,7 @@ def test_a_state_that_does_not_fit_together(name, values):
         store.model_of(record)
 
 
-def test_a_model_of_another_width():
+def test_model_of_another_width_raises():
     model, other = StreamRegressor("PAR-I"), StreamRegressor("PAR-I")
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
     other.learn_one({"a": 1.0}, 1.0)
@@ -146,7 +146,7 @@ def test_a_model_of_another_width():
     ids=str,
 )
 def test_threads_share_a_model(params):
-    """Each example is learned once, whichever thread brings it, and readers see whole models."""
+    """Each example is learned once, and readers see consistent models."""
     model = StreamClassifier(**params)
     errors = []
 
@@ -174,7 +174,7 @@ def test_threads_share_a_model(params):
 
 
 def test_threads_wait_for_slow_names():
-    """A name whose code lets other threads run does not let them in."""
+    """Other threads wait even if the code of a name releases the GIL."""
     model = StreamRegressor()
     inside, waiting = threading.Event(), threading.Event()
 

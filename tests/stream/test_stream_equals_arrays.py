@@ -1,8 +1,8 @@
-"""A stream of dicts and rows of an array teach the same model."""
+"""Streams of dicts learn the same model as estimators of arrays."""
 
 import numpy as np
 import pytest
-from stream_problems import AXES, CLASSIFIERS, REGRESSORS, as_dict, sparse_stream, teach
+from stream_problems import AXES, CLASSIFIERS, REGRESSORS, as_dict, learn_rows, sparse_stream
 
 import aggro
 from aggro.stream.learners import StreamClassifier, StreamRegressor
@@ -10,7 +10,7 @@ from aggro.variants import from_name
 
 
 def by_rows(estimator, X, y, weights):
-    """Learn in the pieces in which a stream learns: single rows, or whole batches."""
+    """Learn single rows or whole batches, as a stream does."""
     step = getattr(estimator, "batch_size", 1)
     kept = np.flatnonzero(weights > 0)
     for first in range(0, len(kept), step):
@@ -37,9 +37,9 @@ def assert_same(stream, estimator, X):
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_every_linear_classifier(name, classes):
+def test_stream_equals_each_linear_classifier(name, classes):
     X, y, weights = sparse_stream(classes=classes)
-    stream = teach(StreamClassifier(name, C=0.7, random_state=0), X, y.tolist(), weights)
+    stream = learn_rows(StreamClassifier(name, C=0.7, random_state=0), X, y.tolist(), weights)
     stream.flush()
     estimator = from_name(name, random_state=0)
     if "C" in estimator.get_params():
@@ -49,19 +49,19 @@ def test_every_linear_classifier(name, classes):
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_every_linear_regressor(name):
+def test_stream_equals_each_linear_regressor(name):
     X, y, weights = sparse_stream()
     target = X[:, 0] - 2 * X[:, 1] + 0.1 * y
-    stream = teach(StreamRegressor(name), X, target, weights)
+    stream = learn_rows(StreamRegressor(name), X, target, weights)
     assert_same(stream, by_rows(from_name(name), X, target, weights), X)
 
 
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_every_axis(axes, classes):
+def test_stream_equals_classifier_with_each_setting(axes, classes):
     X, y, weights = sparse_stream(classes=classes, seed=1)
     params = {"loss": "hinge", "C": 0.5, **axes}
-    stream = teach(StreamClassifier("SPA-I", random_state=0, **params), X, y.tolist(), weights)
+    stream = learn_rows(StreamClassifier("SPA-I", random_state=0, **params), X, y.tolist(), weights)
     stream.flush()
     estimator = aggro.PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, y, weights), X)
@@ -70,18 +70,18 @@ def test_every_axis(axes, classes):
 @pytest.mark.parametrize(
     "params", [{"batch_size": 4}, {"average": True}, {"queue": 2}, {"metric": "full"}]
 )
-def test_every_axis_of_regression(params):
+def test_stream_equals_regressor_with_each_setting(params):
     X, y, weights = sparse_stream(seed=2)
     target = X.sum(axis=1) + y
-    stream = teach(StreamRegressor("PAR-I", **params), X, target, weights)
+    stream = learn_rows(StreamRegressor("PAR-I", **params), X, target, weights)
     stream.flush()
     estimator = aggro.PassiveAggressiveRegressor(**{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, target, weights), X)
 
 
 @pytest.mark.parametrize("algorithm", ["PA-I", "PAM-I-diag"])
-def test_names_that_come_one_by_one_lose_nothing(algorithm):
-    """A model grows from one feature to two, from two to three: each keeps what it has learned."""
+def test_added_features_keep_learned_weights(algorithm):
+    """Each feature keeps its weight while others are added."""
     one_by_one, known = StreamClassifier(algorithm), StreamClassifier(algorithm)
     for model, names in ((one_by_one, []), (known, "abcde")):
         model.learn_one(dict.fromkeys(names, 0.0), "y")
@@ -91,7 +91,7 @@ def test_names_that_come_one_by_one_lose_nothing(algorithm):
         assert one_by_one.score_one({name: 1.0}) == known.score_one({name: 1.0})
 
 
-def test_a_feature_that_is_named_twice_counts_twice_and_leaves_the_others_alone():
+def test_feature_named_twice_counts_twice():
     twice, once = StreamClassifier("PA-I"), StreamClassifier("PA-I")
     for k, label in enumerate("xyxy"):
         rest = {"p": 1.0, "q": 0.5 - k, "r": 2.0 * k}

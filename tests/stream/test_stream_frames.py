@@ -1,4 +1,4 @@
-"""Tables of pandas and polars, row after row."""
+"""Streams on tables of pandas and polars."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def one_by_one(model, columns, y, w=None):
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "polars"])
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.0, 0.5]])
-def test_a_table_is_its_rows(frame, weights):
+def test_learn_many_equals_learn_one(frame, weights):
     columns = {**COLUMNS, "colour": COLOURS}
     model = StreamClassifier("PAM-I-diag")
     model.learn_many(frame(columns), LABELS, weights)
@@ -42,7 +42,7 @@ def test_targets_of_every_kind(y):
     )
 
 
-def test_predictions_of_pandas():
+def test_predictions_for_pandas_keep_the_index():
     X = pd.DataFrame(COLUMNS, index=[3, 1, 4, 5])
     model = StreamClassifier()
     model.learn_many(X, LABELS)
@@ -53,7 +53,7 @@ def test_predictions_of_pandas():
     assert labels.index.tolist() == table.index.tolist() == [3, 1, 4, 5]
 
 
-def test_predictions_of_polars():
+def test_predictions_for_polars_are_series():
     X = pl.DataFrame(COLUMNS)
     model = StreamClassifier()
     model.learn_many(X, [0, 1, 0, 2])
@@ -67,7 +67,7 @@ def test_predictions_of_polars():
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "polars"])
-def test_all_rows_or_none(frame):
+def test_learn_many_is_all_or_nothing(frame):
     model = StreamRegressor()
     model.learn_one({"a": 1.0}, 1.0)
     before = everything(model)
@@ -76,20 +76,20 @@ def test_all_rows_or_none(frame):
     assert everything(model) == before
 
 
-def test_lengths_must_agree():
+def test_different_lengths_raise():
     with pytest.raises(ValueError, match="X has 4 rows but y has 3"):
         StreamRegressor().learn_many(pd.DataFrame(COLUMNS), [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="but w has 1"):
         StreamRegressor().learn_many(pd.DataFrame(COLUMNS), [1.0] * 4, [1.0])
 
 
-def test_other_tables():
+def test_unknown_tables_raise():
     with pytest.raises(TypeError, match="give a table of pandas or polars"):
         StreamRegressor().learn_many([[1.0]], [1.0])
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "polars"])
-def test_an_empty_table(frame):
+def test_empty_table_changes_nothing(frame):
     model = StreamClassifier()
     X = frame({"a": []})
     model.learn_many(X, [])

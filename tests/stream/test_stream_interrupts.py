@@ -1,4 +1,4 @@
-"""Interrupts at any line of Python amid a stream: it is whole, and a handler may predict."""
+"""Interrupts at any line of Python leave a stream consistent."""
 
 import copy
 import itertools
@@ -37,15 +37,15 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_is_whole_wherever_it_is_interrupted(name):
-    """Interrupted at any line of Python that runs amid learning, it goes on as if it were not."""
+def test_interrupted_stream_stays_consistent(name):
+    """A stream interrupted at any line continues like one that was not."""
     make, count = STREAMS[name]
     *past, (x, y) = examples_of_a_stream(count + 1)
     begun, lines = make(), 0
     for example in past:
         begun.learn_one(*example)
     for line in itertools.count(0, 7):
-        stream, twin = copy.deepcopy(begun), copy.deepcopy(begun)
+        stream, copied = copy.deepcopy(begun), copy.deepcopy(begun)
         try:
             with stopping_at_line(line):
                 stream.learn_one(x, y)
@@ -55,17 +55,17 @@ def test_a_stream_is_whole_wherever_it_is_interrupted(name):
             break
         if stream.examples == count:
             stream.learn_one(x, y)
-        twin.learn_one(x, y)
+        copied.learn_one(x, y)
         for example in examples_of_a_stream(9):
             stream.learn_one(*example)
-            twin.learn_one(*example)
-        assert known_by(stream) == known_by(twin), line
+            copied.learn_one(*example)
+        assert known_by(stream) == known_by(copied), line
     assert lines > 3
 
 
 @pytest.mark.parametrize("options", [{}, {"batch_size": 2}])
 def test_interrupted_example_with_new_features_removes_the_same_candidates(options, tmp_path):
-    """The check of candidates that do not suit the features is made before the next example."""
+    """Candidates that do not suit the features are removed before the next example."""
     first, second, *later = examples_of_a_stream(9)
     wide = {f"new{j}": 1.0 for j in range(200)}, "b"
     begun, removed = aggro.StreamClassifier(**options), 0
@@ -74,7 +74,7 @@ def test_interrupted_example_with_new_features_removes_the_same_candidates(optio
     if options:
         begun.learn_one(*second)
     for line in itertools.count():
-        stream, twin = copy.deepcopy(begun), copy.deepcopy(begun)
+        stream, copied = copy.deepcopy(begun), copy.deepcopy(begun)
         before = stream._taken
         try:
             with stopping_at_line(line, files=("stream/selecting.py",)):
@@ -86,11 +86,11 @@ def test_interrupted_example_with_new_features_removes_the_same_candidates(optio
         if stream._taken == before:
             stream.learn_one(*wide)
         stream = through_a_file(stream, tmp_path)
-        twin.learn_one(*wide)
+        copied.learn_one(*wide)
         for example in later:
             stream.learn_one(*example)
-            twin.learn_one(*example)
-        assert known_by(stream) == known_by(twin), line
+            copied.learn_one(*example)
+        assert known_by(stream) == known_by(copied), line
         removed = len(stream._selection.learner.left)
     assert removed
 
@@ -98,20 +98,20 @@ def test_interrupted_example_with_new_features_removes_the_same_candidates(optio
 def test_rejected_example_with_new_features_does_not_hide_them_from_the_check():
     """Candidates that do not suit the features are removed also if the first such row fails."""
     wide = {f"new{j}": 1.0 for j in range(200)}
-    stream, twin = aggro.StreamRegressor(), aggro.StreamRegressor()
-    for each in (stream, twin):
+    stream, copied = aggro.StreamRegressor(), aggro.StreamRegressor()
+    for each in (stream, copied):
         each.learn_one({"a": 1.0, "b": 2.0}, 3.0)
     with pytest.raises(ValueError, match="cannot be learned"):
         stream.learn_one({**wide, "new7": 1e300}, 1e300)
-    for each in (stream, twin):
+    for each in (stream, copied):
         each.learn_one(wide, 1.0)
         each.learn_one({"b": 1.0}, 2.0)
-    assert known_by(stream) == known_by(twin)
+    assert known_by(stream) == known_by(copied)
     assert {each["scale"] for each in stream.candidates_} == {"none", "online"}
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_handler_may_predict_amid_a_stream(name):
+def test_signal_handler_may_predict(name):
     make, count = STREAMS[name]
     *past, (x, y) = examples_of_a_stream(count + 1)
     stream, seen = make(), []
@@ -130,16 +130,16 @@ def test_a_handler_may_predict_amid_a_stream(name):
         stream.learn_one(x, y)
     finally:
         sys.settrace(before)
-    twin = make()
+    copied = make()
     for example in [*past, (x, y)]:
-        twin.learn_one(*example)
-    assert len(seen) > 10 and known_by(stream) == known_by(twin)
+        copied.learn_one(*example)
+    assert len(seen) > 10 and known_by(stream) == known_by(copied)
 
 
 @pytest.mark.parametrize("options", [{}, {"batch_size": 2}, {"probability": True}])
 @pytest.mark.parametrize("count", [3, FIRST_REMOVAL - 1])
-def test_copies_of_an_interrupted_stream_go_on_as_the_original(count, options, tmp_path):
-    """An evaluation step may be overdue in the stream, and so it must be in each copy of it."""
+def test_copies_of_an_interrupted_stream_continue_equally(count, options, tmp_path):
+    """An overdue evaluation step is also overdue in each copy."""
     *past, (x, y) = examples_of_a_stream(count + 1)
     begun, stopped = aggro.StreamClassifier(**options), 0
     for example in past:

@@ -1,4 +1,4 @@
-"""Streams that know how sure they are."""
+"""Probabilities of streams."""
 
 import copy
 import pickle
@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from stream_problems import AXES, as_dict, everything, sparse_stream, teach
+from stream_problems import AXES, as_dict, everything, learn_rows, sparse_stream
 
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier, StreamClassifier
@@ -26,11 +26,11 @@ def logistic(rows, seed=0):
     return X, (random.random(rows) < chance).astype(int), chance
 
 
-def test_close_to_the_truth_and_closer_than_the_softmax():
+def test_probabilities_are_closer_to_the_truth_than_softmax():
     X, y, chance = logistic(4000)
-    common = {"C": 1.0, "intercept_scaling": 1.0}  # an intercept that throws the margins about
-    plain = teach(StreamClassifier(**common), X[:3000], y[:3000].tolist())
-    asked = teach(StreamClassifier(**common, probability=True), X[:3000], y[:3000].tolist())
+    common = {"C": 1.0, "intercept_scaling": 1.0}  # a large intercept shifts the margins
+    plain = learn_rows(StreamClassifier(**common), X[:3000], y[:3000].tolist())
+    asked = learn_rows(StreamClassifier(**common, probability=True), X[:3000], y[:3000].tolist())
     losses = []
     for model in (asked, plain):
         P = np.array([model.predict_proba_one(as_dict(x))[1] for x in X[3000:]])
@@ -41,11 +41,11 @@ def test_close_to_the_truth_and_closer_than_the_softmax():
 
 
 @pytest.mark.parametrize("axes", AXES, ids=str)
-def test_the_same_model_is_learned(axes):
+def test_probability_does_not_change_the_model(axes):
     X, y, weights = sparse_stream(rows=400)
     models = [StreamClassifier("SPA-I", probability=p, **axes) for p in (False, True)]
     for model in models:
-        teach(model, X, LETTERS[y].tolist(), weights)
+        learn_rows(model, X, LETTERS[y].tolist(), weights)
     assert models[0].coef_ == models[1].coef_
     assert models[0].n_mistakes_ == models[1].n_mistakes_
 
@@ -54,17 +54,17 @@ def test_margins_are_those_of_the_estimator():
     X, y, _ = sparse_stream(rows=300, classes=3)
     stream = StreamClassifier("SPA-I", C=0.1, probability=True)
     arrays = PassiveAggressiveClassifier(C=0.1, average=False, probability=True)
-    teach(stream, X, y.tolist())
+    learn_rows(stream, X, y.tolist())
     for i in range(len(y)):
         arrays.partial_fit(X[i : i + 1], y[i : i + 1])
-    stream._record.fit_map()
+    stream._record.flush()
     ours, theirs = stream._record.calibrator, arrays._fitted.record.calibrator
     assert len(ours.scores) == 299
     np.testing.assert_allclose(ours.scores, theirs.scores, atol=1e-6)
     np.testing.assert_allclose(ours.centres, theirs.centres, atol=1e-6)
     np.testing.assert_array_equal(ours.labels, theirs.labels)
-    told = arrays.predict_proba(X)
-    for row, p in zip(X, told, strict=True):
+    found = arrays.predict_proba(X)
+    for row, p in zip(X, found, strict=True):
         assert list(stream.predict_proba_one(as_dict(row)).values()) == pytest.approx(p, abs=1e-5)
 
 
@@ -77,7 +77,7 @@ def test_margins_of_a_selection_are_those_of_arrays(classes):
     for i in range(len(y)):
         stream.learn_one(dict(enumerate(X[i].tolist())), int(y[i]))
         arrays.partial_fit(X[i : i + 1], y[i : i + 1])
-    ours, theirs = stream._record.calibrator_of_all(), arrays._fitted.record.calibrator
+    ours, theirs = stream._record.flush(), arrays._fitted.record.calibrator
     close = np.isclose(ours.scores, theirs.scores, rtol=1e-5, atol=1e-6).all(axis=1)
     assert np.flatnonzero(~close).max(initial=0) < 10  # a new class may break a tie of candidates
     for model in (stream, arrays):
@@ -88,24 +88,24 @@ def test_margins_of_a_selection_are_those_of_arrays(classes):
 
 
 @pytest.mark.parametrize("duplicate", [by_pickle, copy.copy, copy.deepcopy])
-def test_copies_go_on_and_are_independent(duplicate):
+def test_copies_with_probabilities_are_independent(duplicate):
     X, y, weights = sparse_stream(rows=700, classes=3)
     model = StreamClassifier("SPA-I", probability=True)
-    teach(model, X[:300], LETTERS[y].tolist(), weights)
+    learn_rows(model, X[:300], LETTERS[y].tolist(), weights)
     question = as_dict(X[0])
-    told = model.predict_proba_one(question)
-    teach(model, X[300:310], LETTERS[y[300:]].tolist())  # too few to fit anew
-    twin = duplicate(model)
-    assert twin.predict_proba_one(question) == model.predict_proba_one(question)
-    teach(twin, X[310:], LETTERS[y[310:]].tolist())
-    assert model._record.met < twin._record.met
-    teach(model, X[310:], LETTERS[y[310:]].tolist())
-    assert twin.predict_proba_one(question) == model.predict_proba_one(question) != told
-    assert repr(twin) == repr(model)
+    found = model.predict_proba_one(question)
+    learn_rows(model, X[300:310], LETTERS[y[300:]].tolist())  # too few to refit the map
+    copied = duplicate(model)
+    assert copied.predict_proba_one(question) == model.predict_proba_one(question)
+    learn_rows(copied, X[310:], LETTERS[y[310:]].tolist())
+    assert model._record.met < copied._record.met
+    learn_rows(model, X[310:], LETTERS[y[310:]].tolist())
+    assert copied.predict_proba_one(question) == model.predict_proba_one(question) != found
+    assert repr(copied) == repr(model)
     assert "probability=True" in repr(model)
 
 
-def test_files(tmp_path):
+def test_saved_stream_keeps_its_probabilities(tmp_path):
     model = StreamClassifier(probability=True)
     for i in range(200):
         model.learn_one({"a": i % 7, ("b", 1): 1.0, "word": "xyz"[i % 3]}, "np"[i % 7 > 3])
@@ -120,21 +120,21 @@ def test_files(tmp_path):
         aggro.load(tmp_path / "m")
 
 
-def test_classes_that_come_later():
+def test_probabilities_with_later_classes():
     X, y, _ = sparse_stream(rows=600)
     model = StreamClassifier("SPA-I", probability=True)
     assert model.predict_proba_one({}) == {}
     for classes in ([2], [2, 0], [2, 0, 3], [2, 0, 3, 1]):
         known = np.isin(y, classes)
-        teach(model, X[known], y[known].tolist())
-        told = model.predict_proba_one(as_dict(X[0]))
-        assert list(told) == sorted(classes)
-        assert sum(told.values()) == pytest.approx(1.0)
+        learn_rows(model, X[known], y[known].tolist())
+        found = model.predict_proba_one(as_dict(X[0]))
+        assert list(found) == sorted(classes)
+        assert sum(found.values()) == pytest.approx(1.0)
 
 
-def test_a_bad_example_leaves_everything_as_it_was():
+def test_rejected_example_changes_nothing():
     X, y, _ = logistic(300)
-    model = teach(StreamClassifier(probability=True), X, y.tolist())
+    model = learn_rows(StreamClassifier(probability=True), X, y.tolist())
     question = as_dict(X[0])
     before = model.predict_proba_one(question), everything(model)
     with pytest.raises(ValueError, match="f0"):

@@ -1,4 +1,4 @@
-"""What a stream learner answers, from its first moment on."""
+"""Predictions, scores, weights and batches of stream learners."""
 
 import collections
 import subprocess
@@ -8,13 +8,13 @@ import types
 import numpy as np
 import pytest
 from closeness import assert_close
-from stream_problems import CLASSIFIERS, REGRESSORS, everything, sparse_stream, teach
+from stream_problems import CLASSIFIERS, REGRESSORS, everything, learn_rows, sparse_stream
 
 from aggro import PassiveAggressiveClassifier
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 
-def test_nobody_known():
+def test_predictions_before_the_first_class():
     model = StreamClassifier()
     assert model.predict_one({"a": 1.0}) is None
     assert model.predict_proba_one({"a": 1.0}) == {}
@@ -22,13 +22,13 @@ def test_nobody_known():
     assert (model.classes_, model.coef_, model.n_features_in_, model.examples) == ([], {}, 0, 0)
 
 
-def test_one_class():
+def test_predictions_with_one_class():
     model = StreamClassifier("SPA-I")
     model.learn_one({"a": 1.0}, "only")
     assert model.predict_one({"b": 1.0}) == "only"
     assert model.predict_proba_one({}) == {"only": 1.0}
-    told = {"only": pytest.approx(0.04 / 1.04)}  # against the class to come, by a constant 0.2
-    assert model.score_one({}) == told
+    found = {"only": pytest.approx(0.04 / 1.04)}  # against the unknown second class
+    assert model.score_one({}) == found
 
 
 def test_two_classes_have_one_margin():
@@ -60,7 +60,7 @@ def test_classes_without_an_order_keep_that_of_appearance():
     assert model.classes_ == ["b", 1, "a", (2,)]
 
 
-def test_regressor():
+def test_regressor_predicts_and_counts():
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
     assert model.predict_one({"a": 1.0}) == 0.0
     model.learn_one({"a": 2.0}, 6)
@@ -81,13 +81,13 @@ def test_numbers_of_every_kind(value):
 
 
 @pytest.mark.parametrize("value", [True, np.bool_(True)])
-def test_bools_are_zero_and_one(value):
+def test_bool_values_are_zero_and_one(value):
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
     model.learn_one({"a": value}, 5.0)
     assert model.coef_ == {"a": 5.0}
 
 
-def test_a_string_value_is_a_feature_of_its_own():
+def test_string_value_is_a_feature():
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
     model.learn_one({"colour": "red"}, 1.0)
     model.learn_one({"colour": "blue"}, 2.0)
@@ -97,7 +97,7 @@ def test_a_string_value_is_a_feature_of_its_own():
     assert model.coef_["colour", "blue"] == pytest.approx(4.0)
 
 
-def test_any_hashable_name():
+def test_names_may_be_any_hashable():
     names = ["a", 3, 2.5, ("a", 1), b"x", None, frozenset({1}), np.str_("b"), object()]
     model = StreamRegressor()
     model.learn_one(dict.fromkeys(names, 1.0), 1.0)
@@ -109,23 +109,23 @@ def test_any_hashable_name():
 @pytest.mark.parametrize(
     "kind", [dict, collections.Counter, collections.OrderedDict, types.MappingProxyType]
 )
-def test_any_mapping(kind):
+def test_examples_may_be_any_mapping(kind):
     model = StreamRegressor("PAR", epsilon=0.0)
     model.learn_one(kind({"a": 1.0}), 1.0)
     assert model.n_features_in_ == 1
 
 
-def test_an_empty_dict_teaches_the_intercept():
+def test_empty_dict_updates_the_intercept():
     model = StreamRegressor("PAR", epsilon=0.0)
     model.learn_one({}, 4.0)
     assert (model.intercept_, model.predict_one({})) == (4.0, 4.0)
 
 
 def test_weights_multiply_c():
-    heavy, dear = StreamRegressor(C=0.1), StreamRegressor(C=0.3)
+    heavy, costly = StreamRegressor(C=0.1), StreamRegressor(C=0.3)
     heavy.learn_one({"a": 1.0}, 9.0, w=np.float32(3))
-    dear.learn_one(x={"a": 1.0}, y=9.0)
-    assert heavy.coef_ == pytest.approx(dear.coef_)
+    costly.learn_one(x={"a": 1.0}, y=9.0)
+    assert heavy.coef_ == pytest.approx(costly.coef_)
     before = everything(heavy)
     heavy.learn_one({"b": 1.0}, 9.0, 0.0)
     assert everything(heavy) == before
@@ -133,7 +133,7 @@ def test_weights_multiply_c():
 
 def test_predicting_changes_nothing():
     X, y, _ = sparse_stream()
-    model = teach(StreamClassifier("PAM-I-diag", average=True), X, y.tolist())
+    model = learn_rows(StreamClassifier("PAM-I-diag", average=True), X, y.tolist())
     before = everything(model)
     for x in ({"f0": 1.0, "new": 2.0}, {}, {"f1": "text"}):
         model.predict_one(x)
@@ -193,17 +193,17 @@ def test_repr_names_what_was_given():
         (lambda: StreamRegressor(loss="cw"), "loss='cw' is not valid"),
     ],
 )
-def test_bad_settings(make, message):
+def test_invalid_settings_raise(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_unknown_settings():
+def test_unknown_settings_raise():
     with pytest.raises(TypeError, match="Did you mean 'batch_size'"):
         StreamClassifier(batchsize=3)
 
 
-def test_all_rows_of_the_catalogue_are_there():
+def test_each_row_of_the_catalogue_makes_a_stream():
     assert len(CLASSIFIERS) > 25
     assert len(REGRESSORS) > 3
 

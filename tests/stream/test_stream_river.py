@@ -1,4 +1,4 @@
-"""river's own checks, and its pipelines, ensembles and evaluation around our models."""
+"""river's checks, pipelines, ensembles and evaluation with aggro's models."""
 
 import inspect
 import re
@@ -45,7 +45,7 @@ CHECKS = [(model, check) for model in MODELS for check in yield_checks(model)]
 
 @pytest.mark.filterwarnings("ignore")  # river's own datasets and helpers warn
 @pytest.mark.parametrize(("model", "check"), CHECKS, ids=lambda v: getattr(v, "__name__", repr(v)))
-def test_rivers_checks(model, check):
+def test_stream_learners_pass_rivers_checks(model, check):
     check(model.clone())
 
 
@@ -88,7 +88,7 @@ def text_checks():
     list({(id(m), c.__name__): (m, d, c) for m, d, c in text_checks()}.values()),
     ids=lambda v: getattr(v, "__name__", None) or (repr(v) if not isinstance(v, list) else ""),
 )
-def test_rivers_checks_of_text_learners(model, data, check):
+def test_text_learners_pass_rivers_checks(model, data, check):
     model = model.clone()
     on_data = "dataset" in inspect.signature(check).parameters
     check(model, data) if on_data else check(model)
@@ -147,12 +147,12 @@ def test_first_predictions_and_return_values(kind, x, y):
         assert model.predict_proba_one(x) == {y: 1.0}
 
 
-def test_probabilities_are_uniform_over_classes_of_which_nothing_is_known():
+def test_probabilities_of_unlearned_classes_are_uniform():
     model = TextClassifier().partial_fit([], [], classes=["a", "b", "c"])
     assert model.predict_proba_one("some words") == pytest.approx(dict.fromkeys("abc", 1 / 3))
 
 
-def test_text_without_probabilities_says_so():
+def test_text_without_probabilities_raises():
     with pytest.raises(NotImplementedError, match="probability=True"):
         TextClassifier(probability=False).predict_proba_one("x")
 
@@ -164,7 +164,7 @@ def test_weights_of_texts_multiply_c():
     assert heavy.predict_one("a") == pytest.approx(twice.predict_one("a"))
 
 
-def test_river_knows_our_classes():
+def test_models_are_instances_of_rivers_classes():
     assert isinstance(StreamClassifier(), base.MiniBatchClassifier)
     assert isinstance(StreamRegressor(), base.MiniBatchRegressor)
     assert not isinstance(StreamRegressor(), base.Classifier)
@@ -173,7 +173,7 @@ def test_river_knows_our_classes():
     assert not isinstance(TextClassifier(), base.Regressor)
 
 
-def test_a_model_may_be_older_than_the_import_of_river():
+def test_river_may_be_imported_after_the_model_is_made():
     code = (
         "import aggro; models = aggro.StreamClassifier(), aggro.TextClassifier()\n"
         "from river import base; assert all(isinstance(m, base.Classifier) for m in models)"

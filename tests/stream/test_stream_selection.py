@@ -1,4 +1,4 @@
-"""Streams select the same settings, and predict the same, as the estimators of arrays."""
+"""Streams select the same settings as the estimators of arrays."""
 
 import os
 
@@ -100,7 +100,7 @@ def test_categories_are_columns_of_ones():
 
 
 def test_a_sparse_stream_selects_what_a_sparse_matrix_selects():
-    """Once there are many features, candidates that would fill rows are gone."""
+    """With many features, candidates that make rows dense are removed."""
     from scipy.sparse import csr_matrix
 
     random = np.random.default_rng(1)
@@ -135,7 +135,7 @@ def test_batches_are_those_of_arrays(batch):
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
-def test_real_data(load):
+def test_stream_selection_equals_arrays_on_real_data(load):
     X, y = load(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
@@ -182,7 +182,7 @@ def test_counters_count_as_zero():
 
 
 def test_features_replace_the_oldest_in_a_selection():
-    """What takes the place of another begins as a feature that was never seen."""
+    """A feature that replaces another one starts without a weight."""
     bounded, free = StreamClassifier(max_features=3), StreamClassifier()
     random = np.random.default_rng(0)
     for i in range(200):
@@ -195,12 +195,12 @@ def test_features_replace_the_oldest_in_a_selection():
 
 
 @pytest.mark.parametrize("params", [{}, {"max_features": 3}, {"batch_size": 2}], ids=str)
-def test_an_example_that_cannot_be_learned_leaves_a_selection_as_it_was(params):
+def test_rejected_example_leaves_a_selection_unchanged(params):
     model = StreamClassifier(**params)
     for i in range(41):
         model.learn_one({"a": 1.0 + i % 5, "b": -float(i % 3)}, "pqr"[i % 3])
     model.learn_one({"c": 2.0}, "p")
-    model.learn_one({"c": 1.0}, "p")  # one that waits, where two are a batch
+    model.learn_one({"c": 1.0}, "p")  # waits if two are a batch
     before = everything(model)
     for _ in range(2):
         with pytest.raises(ValueError, match="cannot be learned"):
@@ -221,7 +221,7 @@ def test_learn_many_is_one_transaction_of_a_selection():
 
 
 @pytest.mark.parametrize("given", [{}, {"C": "auto"}, {"metric": "diagonal"}])
-def test_what_is_not_given_is_selected(given):
+def test_settings_not_given_are_selected(given):
     model = StreamClassifier(**given)
     model.learn_one({"a": 1.0}, 0)
     assert model.best_params_.keys() | given.keys() >= {"C", "metric", "scale"}

@@ -1,4 +1,4 @@
-"""The vectoriser of the core against scikit-learn's: equal to the last bit, on any text."""
+"""The vectoriser of the core equals scikit-learn's to the last bit."""
 
 import itertools
 import pickle
@@ -38,7 +38,7 @@ SENTENCES = [
 
 
 def everything():
-    """All characters but surrogates, as texts of 64, and each between letters and sigmas."""
+    """Yield texts of all characters but surrogates, 64 in each, alone and between letters."""
     characters = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
     yield from ("".join(characters[i : i + 64]) for i in range(0, len(characters), 64))
     for c in characters[:0x2000] + characters[0xA000:0xB000] + characters[0x10000:0x11000]:
@@ -63,7 +63,7 @@ def assert_equal(documents, **options):
     assert found.dtype == expected.dtype
 
 
-def test_every_character():
+def test_every_character_has_scikit_learns_properties():
     documents = list(everything())
     assert_equal(documents)
     assert_equal(documents[::7], lowercase=False, token_pattern=r"(?u)\S+")
@@ -85,13 +85,13 @@ GRID = [
 
 
 @pytest.mark.parametrize("options", GRID, ids=str)
-def test_the_grid_of_options(options):
+def test_rows_equal_scikit_learns_for_each_option(options):
     assert_equal([*SENTENCES, *mixed(0)], **options)
 
 
 @pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"(?u)\S+"])
 @pytest.mark.parametrize("accents", [None, "ascii", "unicode"])
-def test_patterns_and_accents(pattern, accents):
+def test_patterns_and_accents_equal_scikit_learns(pattern, accents):
     documents = [*SENTENCES, *mixed(1)]
     assert_equal(documents, token_pattern=pattern, strip_accents=accents, ngram_range=(1, 2))
 
@@ -116,13 +116,13 @@ def test_sublinear_counts_are_those_of_the_tfidf_transformer():
 
 
 @pytest.mark.parametrize("make", [list, tuple, iter, lambda x: np.array(x, object), np.array])
-def test_what_texts_come_in(make):
+def test_containers_of_texts_are_accepted(make):
     documents = [text for text in SENTENCES if not text.endswith("\x00")]
     expected = HashingVectorizer().transform(documents)
     assert (HashingVectorizer().transform(make(documents)) != expected).nnz == 0
 
 
-def test_bytes():
+def test_bytes_of_utf8_are_texts():
     documents = [text.encode() for text in SENTENCES]
     assert_equal(documents)
     assert_equal(["Öl".encode("latin-1")], encoding="latin-1")
@@ -131,7 +131,7 @@ def test_bytes():
         HashingVectorizer().transform([b"fine", b"\xff"])
 
 
-def test_columns_of_pandas_polars_and_arrow():
+def test_columns_of_pandas_polars_and_arrow_are_texts():
     pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
     expected = HashingVectorizer().transform(SENTENCES)
     halves = pa.chunked_array([SENTENCES[:5], SENTENCES[5:]])
@@ -154,7 +154,7 @@ def test_columns_of_pandas_polars_and_arrow():
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_any_number_of_threads(threads):
+def test_rows_do_not_depend_on_threads(threads):
     documents = list(mixed(2, 1000))
     one = HashingVectorizer(idf="online", keep_names=True)
     some = HashingVectorizer(idf="online", keep_names=True, n_jobs=threads)
@@ -171,7 +171,7 @@ def test_any_number_of_threads(threads):
 
 
 def by_hand(documents, forgetting=0.0, fewest=0, most=1.0):
-    """The same rows one document at a time, in plain Python."""
+    """Compute the same rows in plain Python, one document at a time."""
     counts = HashingVectorizer(norm=None, alternate_sign=False)
     with_word, total = {}, 0.0
     for text in documents:
@@ -194,9 +194,9 @@ def by_hand(documents, forgetting=0.0, fewest=0, most=1.0):
     [{}, {"forgetting": 0.05}, {"max_df": 0.5}, {"min_df": 2}, {"min_df": 2, "max_df": 0.6}],
     ids=str,
 )
-def test_idf_counts_documents_as_they_come(options):
+def test_idf_counts_each_document_before_its_row(options):
     documents = [" ".join(text.split()[:9]) for text in mixed(3, 200)]
-    twin = by_hand(
+    expected_rows = by_hand(
         documents,
         options.get("forgetting", 0.0),
         options.get("min_df", 0),
@@ -204,14 +204,14 @@ def test_idf_counts_documents_as_they_come(options):
     )
     made = HashingVectorizer(idf="online", alternate_sign=False, **options)
     rows = made.partial_fit_transform(documents)
-    for i, expected in enumerate(twin):
+    for i, expected in enumerate(expected_rows):
         row = rows[i]
         assert sorted(row.indices) == sorted(expected)
         assert_close(row.data, [expected[j] for j in row.indices], rtol=1e-12)
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.01, 0.9])
-def test_cuts_into_calls_change_nothing(forgetting):
+def test_idf_is_chunk_invariant(forgetting):
     documents, rng = list(mixed(4)), random.Random(0)
     options = {"idf": "online", "max_df": 0.7, "forgetting": forgetting, "keep_names": 100}
     whole, cut = HashingVectorizer(**options), HashingVectorizer(**options)
@@ -227,7 +227,7 @@ def test_cuts_into_calls_change_nothing(forgetting):
     assert (cut.transform(documents) != whole.transform(documents)).nnz == 0
 
 
-def test_fit_begins_anew_and_transform_counts_nothing():
+def test_fit_restarts_and_transform_counts_nothing():
     made = HashingVectorizer(idf="online").partial_fit(SENTENCES)
     before = made.transform(SENTENCES)
     assert (made.transform(SENTENCES) != before).nnz == 0
@@ -235,7 +235,7 @@ def test_fit_begins_anew_and_transform_counts_nothing():
     assert (made.fit(SENTENCES[:3]).transform(SENTENCES) != fresh.transform(SENTENCES)).nnz == 0
 
 
-def test_a_refused_call_leaves_all_as_it_was():
+def test_rejected_call_changes_nothing():
     made = HashingVectorizer(idf="online", keep_names=True, max_df=0.9).fit(SENTENCES)
     before, names = made.transform(SENTENCES), made.names_
     for bad in (None, 3.5, ["text"], float("nan")):
@@ -250,7 +250,7 @@ def test_a_refused_call_leaves_all_as_it_was():
 # -- names ------------------------------------------------------------------------------------
 
 
-def test_names_tell_when_words_share_a_column():
+def test_names_show_words_that_share_a_column():
     made = HashingVectorizer(n_features=4, keep_names=True).partial_fit(["one two three four five"])
     assert sum(len(words) for words in made.names_.values()) == 5
     assert max(len(words) for words in made.names_.values()) > 1
@@ -260,7 +260,7 @@ def test_names_tell_when_words_share_a_column():
             assert HashingVectorizer(n_features=4).transform([word]).indices.tolist() == [column]
 
 
-def test_the_most_used_names_are_kept():
+def test_most_frequent_names_are_kept():
     made = HashingVectorizer(keep_names=10)
     for i in range(50):
         made.partial_fit([f"often always rare{i} seldom{i}"])
@@ -293,12 +293,12 @@ def test_the_most_used_names_are_kept():
     ],
     ids=str,
 )
-def test_wrong_parameters_are_told(options, said):
+def test_invalid_parameters_raise(options, said):
     with pytest.raises(ValueError, match=said):
         HashingVectorizer(**options).transform(["text"])
 
 
-def test_a_state_that_does_not_fit_is_refused():
+def test_inconsistent_state_is_rejected():
     made = HashingVectorizer(idf="online", keep_names=True).fit(SENTENCES)
     state = made._core.state()
     for name, wrong in [
@@ -314,7 +314,7 @@ def test_a_state_that_does_not_fit_is_refused():
     assert np.array_equal(made._core.state()["with_0"], state["with_0"])
 
 
-def test_the_hash_is_that_of_the_name():
+def test_column_is_the_hash_of_the_name():
     data = np.frombuffer(b"helloworld", np.uint8)
     hashes = _core.murmur3(data, np.array([0, 5, 10, 10]))
     assert hashes.tolist() == [613153351, -74040069, 0]

@@ -1,4 +1,4 @@
-"""Bad texts, labels, parameters, columns and files are refused: the model is as it was."""
+"""Invalid texts, labels, parameters, columns and files are rejected and change nothing."""
 
 import copy
 import pickle
@@ -92,8 +92,8 @@ def test_invalid_parameters_raise(params, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"price": [1.0] * 19 + [np.inf]}, "column 'price', row 19"),
-        ({"price": ["x"] * 20}, "column 'price' must hold numbers"),
+        ({"cost": [1.0] * 19 + [np.inf]}, "column 'cost', row 19"),
+        ({"cost": ["x"] * 20}, "column 'cost' must hold numbers"),
         ({"title": ["x"] * 19 + [3]}, "column 'title': document 19 is 3"),
     ],
 )
@@ -111,7 +111,7 @@ def test_predict_before_fit_raises():
 
 
 def test_counts_of_unknown_words_are_rejected(learned):
-    """Each count belongs to a column that was met; one more would be that of a word to come."""
+    """Each count belongs to a known column; one more would be that of a future word."""
     encoder = copy.deepcopy(learned._learner.encoder)
     known = encoder.state()
     more = np.append(known["text0_with_0"], 1.0)
@@ -123,7 +123,7 @@ def test_counts_of_unknown_words_are_rejected(learned):
 
 
 @pytest.mark.parametrize("count", [0, 65, 1000])
-def test_a_file_of_no_ranges_or_of_too_many_is_rejected(learned, count):
+def test_file_with_invalid_number_of_ranges_is_rejected(learned, count):
     arrays = {}
     facts = encode(learned._learner, "learner", arrays)
     encoder = facts["TextLearner"]["selection"]["ModelSelection"]["representations"]["Encoder"]
@@ -132,8 +132,8 @@ def test_a_file_of_no_ranges_or_of_too_many_is_rejected(learned, count):
         decode(facts, arrays)
 
 
-def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
-    """A copy holds as many counts of words as the model has words."""
+def test_new_words_of_a_failed_call_are_removed(monkeypatch):
+    """Copies and pickles made afterwards have counts of known words only."""
     model = TextClassifier(idf=True, C=1.0).partial_fit(["a b", "c d"], ["x", "y"])
     other = copy.deepcopy(model)
 

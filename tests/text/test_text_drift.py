@@ -1,4 +1,4 @@
-"""Texts that change: all representations begin anew together, whatever happens on the way."""
+"""Drift in texts: all representations restart together."""
 
 import pickle
 
@@ -9,11 +9,11 @@ import aggro
 from aggro.selection.search_space import INTERVAL, TEXT_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
 
-CHANGE, ROWS = 9 * INTERVAL, 14 * INTERVAL  # a race has settled by then
+CHANGE, ROWS = 9 * INTERVAL, 14 * INTERVAL  # selection has ended by then
 
 
 def stream(seed=0):
-    """Texts of ten words, each of which speaks for a class; after the change, for the other one."""
+    """Return texts of ten words, each typical of a class; after the change, of the other one."""
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 2000, (ROWS, 10))
     speaks = rng.normal(size=2000)
@@ -29,8 +29,8 @@ def drift(model):
     return model._learner.selection.drift
 
 
-def taught(cuts=(), between=lambda model: model, **params):
-    """Return a learner of all texts, in pieces; something happens between two of them."""
+def learned_model(cuts=(), between=lambda model: model, **params):
+    """Return a learner of all texts, in pieces; call ``between`` after each piece."""
     model = aggro.TextClassifier(ngram_range=(1, 1), **params)
     for start, end in zip([0, *cuts], [*cuts, ROWS], strict=True):
         model = between(model)
@@ -40,7 +40,7 @@ def taught(cuts=(), between=lambda model: model, **params):
 
 @pytest.fixture(scope="module")
 def whole():
-    return taught()
+    return learned_model()
 
 
 def same(one, two):
@@ -54,7 +54,7 @@ def same(one, two):
 def test_all_representations_restart_after_drift_and_make_fewer_errors(whole, monkeypatch):
     assert drift(whole).start in (CHANGE + INTERVAL, CHANGE + 2 * INTERVAL)
     monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
-    still = taught()
+    still = learned_model()
     assert drift(still).start == 0
     assert whole.n_mistakes_ < 0.95 * still.n_mistakes_
 
@@ -63,7 +63,7 @@ def test_all_representations_restart_after_drift_and_make_fewer_errors(whole, mo
     "cuts", [[CHANGE], [CHANGE + INTERVAL, CHANGE + INTERVAL + 1], [777, 5000, 12000]]
 )
 def test_drift_is_chunk_invariant(cuts, whole):
-    same(taught(cuts), whole)
+    same(learned_model(cuts), whole)
 
 
 @pytest.mark.parametrize("cut", [CHANGE, CHANGE + INTERVAL, CHANGE + INTERVAL + 300])
@@ -74,8 +74,8 @@ def test_drift_survives_files_and_pickles(cut, whole, tmp_path):
         aggro.save(model, tmp_path / "model.aggro")
         return aggro.load(tmp_path / "model.aggro")
 
-    same(taught([cut], through_a_file), whole)
-    same(taught([cut], lambda model: pickle.loads(pickle.dumps(model))), whole)
+    same(learned_model([cut], through_a_file), whole)
+    same(learned_model([cut], lambda model: pickle.loads(pickle.dumps(model))), whole)
 
 
 def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
@@ -89,7 +89,7 @@ def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
 
 def test_a_rejected_call_does_not_restart_selection():
     until = CHANGE + INTERVAL
-    model, twin = (
+    model, copied = (
         aggro.TextClassifier(ngram_range=(1, 1)).partial_fit(
             TEXTS[:until], LABELS[:until], classes=[0, 1]
         )
@@ -98,6 +98,6 @@ def test_a_rejected_call_does_not_restart_selection():
     assert drift(model).drifted
     with pytest.raises(ValueError, match="sample_weight"):
         model.partial_fit(TEXTS[until:], LABELS[until:], sample_weight=np.full(ROWS - until, -1.0))
-    for each in (model, twin):
+    for each in (model, copied):
         each.partial_fit(TEXTS[until:], LABELS[until:])
-    same(model, twin)
+    same(model, copied)

@@ -1,4 +1,4 @@
-"""What words say: explanations of a text, the top words of a class, and their pictures."""
+"""Explanations of texts, top words of classes, and their figures."""
 
 import pytest
 from text_support import WORDS, texts
@@ -7,26 +7,26 @@ from aggro import TextClassifier
 from aggro.text.explain import draw_bars
 
 
-def test_what_words_say_adds_up_to_the_score(learned):
+def test_contributions_of_words_sum_to_the_score(learned):
     X, _ = texts(20, seed=9)
     for text in X:
-        told = learned.explain(text)
-        assert told["spam"].total == pytest.approx(learned.decision_function([text])[0], abs=1e-4)
-        assert told["ham"].total == pytest.approx(-told["spam"].total)
-        assert sum(abs(share) for _, share in told["spam"].shares()) <= 1.0 + 1e-9
-        for word, _ in told["spam"].words:
+        found = learned.explain(text)
+        assert found["spam"].total == pytest.approx(learned.decision_function([text])[0], abs=1e-4)
+        assert found["ham"].total == pytest.approx(-found["spam"].total)
+        assert sum(abs(share) for _, share in found["spam"].shares()) <= 1.0 + 1e-9
+        for word, _ in found["spam"].words:
             assert all(part in text.split() for part in word.split(" | ")[0].split())
     assert learned.explain("words never met")["spam"].words == []
 
 
-def test_top_words_are_those_of_the_class(learned):
+def test_top_words_belong_to_their_class(learned):
     for label in ("ham", "spam"):
         best = [word.split(" | ")[0] for word, weight in learned.top_words(label, 5)]
         assert len(best) == 5
         assert sum(any(part in WORDS[label] for part in word.split()) for word in best) >= 4
 
 
-def test_pictures(learned, tmp_path):
+def test_explanations_are_drawn(learned, tmp_path):
     learned.explain("free money for lunch")["spam"].plot(tmp_path / "why.png")
     learned.plot_words("spam", tmp_path / "words.svg")
     assert (tmp_path / "why.png").stat().st_size > 5000
@@ -34,7 +34,7 @@ def test_pictures(learned, tmp_path):
 
 
 @pytest.mark.parametrize(("shares", "unit"), [(True, 100.0), (False, 1.0)])
-def test_bars_are_as_long_as_what_they_stand_for(shares, unit):
+def test_length_of_a_bar_is_its_share(shares, unit):
     words = [("money", 0.5), ("lunch", -0.25), ("the", 0.0)]
     (axes,) = draw_bars(words, "why", shares=shares).axes
     assert [bar.get_width() for bar in axes.patches] == [unit * value for _, value in words]

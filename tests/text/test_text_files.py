@@ -1,4 +1,4 @@
-"""Columns of a file become a table of texts: those rows that are meant, in their order."""
+"""Columns of files as tables of texts."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ WORDS = ["one", "zwei", "", "three words here", "vier", "fünf", "six"]
 
 
 def strings(words):
-    """Words as bytes with their offsets, and which are missing."""
+    """Return words as bytes with their offsets, and which are missing."""
     encoded = [b"" if word is None else word.encode() for word in words]
     offsets = np.cumsum([0, *map(len, encoded)])
     data = np.frombuffer(b"".join(encoded), np.uint8)
@@ -19,7 +19,7 @@ def strings(words):
 
 
 def documents(texts):
-    """The texts, however they are kept."""
+    """Return the texts of a column of any type."""
     if isinstance(texts, Laid):
         pairs = zip(texts.offsets, texts.offsets[1:], strict=False)
         texts = [texts.data[start:end].tobytes() for start, end in pairs]
@@ -34,7 +34,7 @@ def documents(texts):
     [slice(None), slice(2, 5), [0], [3, 4, 5], [0, 2, 5], [6, 5, 4], [1, 3, 2], [2, 2, 2], []],
     ids=str,
 )
-def test_any_rows_in_any_order(order, gone):
+def test_rows_of_a_file_are_taken_in_any_order(order, gone):
     words = [None if row == gone else word for row, word in enumerate(WORDS)]
     numbers = np.arange(14.0).reshape(7, 2)
     raw = RawRows(

@@ -1,4 +1,4 @@
-"""Columns of numbers beside texts: each has its own size, whatever the calls."""
+"""Columns of numbers beside texts: each is scaled on its own."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from aggro.text.table import Sizes
 
 
 def plain(numbers):
-    """Each number over the root mean square of its column so far, its own row included."""
+    """Divide each number by the root mean square of its column so far."""
     scaled = np.zeros_like(numbers)
     for i, row in enumerate(numbers):
         for j, value in enumerate(row):
@@ -19,7 +19,7 @@ def plain(numbers):
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [3, 4, 9]])
-def test_each_column_has_its_own_size(cuts):
+def test_each_column_is_scaled_by_its_own_mean_square(cuts):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(12, 3)) * [1.0, 100.0, 0.01] * (rng.random((12, 3)) < 0.7)
     sizes, found = Sizes.of(3), []

@@ -1,4 +1,4 @@
-"""What the tests of text models share: texts, a table, and whether two models are the same."""
+"""Helpers of the text tests: texts, a table, comparison of models."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ WORDS = {
         "call",
         "dinner",
     ],
-    "news": [
+    "report": [
         "election",
         "minister",
         "market",
@@ -53,13 +53,13 @@ def same(a, b, X):
     )
 
 
-COLUMNS = {"title": "text", "body": "text", "price": "number", "shop": "category"}
+COLUMNS = {"title": "text", "body": "text", "cost": "number", "shop": "category"}
 
 
 def table(count, seed=0):
     X, y = texts(count, seed=seed)
     rng = np.random.default_rng(seed)
-    price = np.where(y == "spam", 10.0, 100.0) * rng.uniform(0.5, 2.0, count)
+    cost = np.where(y == "spam", 10.0, 100.0) * rng.uniform(0.5, 2.0, count)
     shop = np.where(y == "spam", "the bazaar", "corner").tolist()
     titles = [" ".join(text.split()[:3]) for text in X]
-    return {"title": titles, "body": X, "price": price, "shop": shop}, y
+    return {"title": titles, "body": X, "cost": cost, "shop": shop}, y

@@ -106,8 +106,8 @@ def _joined_record(merge: Merge, classes: list[Any]) -> Any:
         record = copy.copy(stream._recorded())
         if len(record.classes) < len(classes):
             settings = (stream._settings(len(known)) for known in (record.classes, classes))
-            record, _ = record.admitted(classes, *settings)
-        record.fit_map()
+            record, _ = record.with_classes(classes, *settings)
+        record.flush()
         records.append(record)
     start = records.pop() if merge.start is not None else None
     before = 0 if start is None else start.met

@@ -54,7 +54,7 @@ def stream_record(model: Any) -> Record:
         attributes["_learner"] = known
     if recorded is not None:
         examples = [*recorded.recent, recorded.reference]
-        attributes["_calibrator"] = recorded.calibrator_of_all()
+        attributes["_calibrator"] = recorded.flush()
         attributes["record"] = {
             "met": recorded.met,
             "next_mean": recorded.next_mean,

@@ -94,8 +94,8 @@ def is_hopeless(learner: Learner, best: Learner, regression: bool) -> bool:
 
 def best_of(learners: Sequence[Learner]) -> tuple[int, int]:
     """Return the learner and the candidate with the best recent record."""
-    leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
-    return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
+    best = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
+    return min(best, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
 
 
 def rank_first(learners: Sequence[Learner], place: tuple[int, int]) -> None:

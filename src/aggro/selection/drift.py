@@ -154,7 +154,7 @@ class DriftDetector:
         return replace(self, drifted=drifted, alarm=() if overruled else self.alarm)
 
     def restarted(self, examples: int) -> DriftDetector:
-        """Return the detector of a selection that starts after so many examples."""
+        """Return the detector of a selection that starts after this number of examples."""
         after = examples + next_checkpoint(0)
         kept = {
             name: getattr(self, name) for name in ("origin", "dispersion", "alarm", "tolerance")

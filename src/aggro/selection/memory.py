@@ -50,7 +50,7 @@ def learner_bytes(learner: Learner) -> int:
 
 def fits_into_memory(learners: Sequence[Learner], settings: Settings) -> bool:
     """Return True if these learners are within the memory limit of a selection."""
-    return sum(map(learner_bytes, learners)) <= _room(settings) or len(learners) <= 1
+    return sum(map(learner_bytes, learners)) <= _available(settings) or len(learners) <= 1
 
 
 def affordable(
@@ -83,7 +83,7 @@ def affordable(
     >>> affordable(pairs, 10**5, 1, 8), affordable(pairs, 10**6, 20, 8)
     ((2, 13), (1, 1))
     """
-    room = _room(places[0]) - spent
+    available = _available(places[0]) - spent
     widths = [features] * len(places) if isinstance(features, int) else features
     if most is None:
         most = [max(len(METRICS[place.metric].grid) for place in places)] * len(places)
@@ -94,7 +94,7 @@ def affordable(
             state_bytes(place, width, outputs, min(values, own), itemsize)
             for place, width, own in zip(places[:count], widths, most, strict=False)
         )
-        return sum(each) <= room
+        return sum(each) <= available
 
     for count in range(len(places), 0, -1):
         fewest = min(FEWEST, widest) if count > 1 else 1
@@ -104,7 +104,7 @@ def affordable(
     return 1, 1
 
 
-def _room(settings: Settings) -> int:
+def _available(settings: Settings) -> int:
     return memory_limit(settings.memory) * 3 // 8
 
 

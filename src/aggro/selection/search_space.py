@@ -130,7 +130,7 @@ def tables_of(s: Settings) -> int:
 
 
 def limited_grid(grid: range, values: int) -> range:
-    """Return at most so many places of a grid, around the one above the middle.
+    """Return at most this number of places of a grid, around the one above the middle.
 
     >>> list(limited_grid(range(-6, 7), 5)), len(limited_grid(range(-6, 7), 99))
     ([-1, 0, 1, 2, 3], 13)
@@ -143,7 +143,7 @@ def limited_grid(grid: range, values: int) -> range:
 
 
 def grid_of(s: Settings, steps: int) -> list[float]:
-    """Return the grid of C of a metric around a unit, so many steps away from one."""
+    """Return the grid of C of a metric around a unit, at this number of steps from one."""
     return [C_at(place + steps) for place in METRICS[s.metric].grid]
 
 
@@ -218,7 +218,7 @@ def halving(examples: int) -> tuple[int, int]:
 
 
 def values_kept(examples: int, below: int = 0) -> int:
-    """Return how many values of C a grid keeps after so many examples.
+    """Return how many values of C a grid keeps after this number of examples.
 
     ``below`` are the values below the best one that are kept in addition.
     """

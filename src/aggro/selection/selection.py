@@ -220,12 +220,12 @@ class ModelSelection(Candidates):
         margins: Array | None,
     ) -> None:
         """Learn rows with all candidates, those of one representation in one call of the core."""
-        leader = self.learners[self.leading]
+        best = self.learners[self.leading]
         for which, group in self._groups().items():
             recording: dict[str, Any] = {}
-            if margins is not None and which == leader.representation:
+            if margins is not None and which == best.representation:
                 recording = {"reference": reference, "margins": margins}
-                recording["recorded"] = group.index(leader)
+                recording["recorded"] = group.index(best)
             models: list[Any] = [each.model for each in group]
             options = {**how, **recording, "undo": False, "check": False}
             _core.learn_together(models, views[which], order=order, **options)
@@ -404,8 +404,8 @@ class ModelSelection(Candidates):
     def _keep(self, learners: list[Learner], **changes: Any) -> None:
         """Continue with learners of the best representation alone."""
         representations = self.representations.only(self.representation)
-        mistakes, distance, leader = self.mistakes, self.distance, self.learners[self.leading]
-        leading = learners.index(leader) if leader in learners else 0
+        mistakes, distance, best = self.mistakes, self.distance, self.learners[self.leading]
+        leading = learners.index(best) if best in learners else 0
         made = learners[leading].model.chosen_record
         for each in learners:
             each.representation = 0

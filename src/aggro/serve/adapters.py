@@ -214,7 +214,7 @@ class StreamAdapter(Adapter):
             return None
         record, unit = self.model._recorded(), self.model._margin_unit()
         if record.met < FEW:
-            record.fit_map()
+            record.flush()
         centre = np.array(self.model._margins(record.reference)[1]) / unit
         return record.calibrator, np.array(margins) / unit, centre
 

@@ -1,4 +1,4 @@
-"""``StreamClassifier(probability=True)``: margins taken before each example is learned."""
+"""Recorded margins of streams, for ``StreamClassifier(probability=True)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aggro.reference_row import RECENT, is_sample, kept, next_change
 from aggro.settings import Settings
 from aggro.stream.base import StreamLearner
 
-WAITING = 256  # margins that wait in lists, where one more costs little
+WAITING = 256  # margins that wait in lists, to which appending is cheap
 
 Example = dict[Any, float]
 Stream = TypeVar("Stream", bound="RecordingStream")
@@ -25,7 +25,7 @@ Stream = TypeVar("Stream", bound="RecordingStream")
 
 @dataclass
 class Waiting:
-    """Margins of some examples, one after another: plain numbers give the collector no work."""
+    """Margins of some examples in lists of numbers, which the garbage collector does not visit."""
 
     labels: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
@@ -42,23 +42,23 @@ class StreamRecord:
         self.places: dict[Any, int] = {label: place for place, label in enumerate(classes)}
         self.calibrator = Calibrator.empty(1)
         self.waiting = Waiting()
-        self.waits = (0, 0)  # labels and margins in there that count
+        self.waits = (0, 0)  # valid labels and margins in it
         self.met = 0
         self.recent: list[Example] = []  # samples
-        self.reference: Example = {}  # their mean, as it was when it was made
+        self.reference: Example = {}  # the mean of the samples at the last update
         self.next_mean = next_change(0, batch)
 
-    def wants(self) -> bool:
+    def is_sample_due(self) -> bool:
         """Return whether the next example is a sample for the reference example."""
         return bool(is_sample(self.met))
 
-    def plus(
+    def with_example(
         self, place: int, weight: float, margins: list[float], centre: list[float], x: Any
     ) -> StreamRecord:
-        """Return the record with an example that was just learned; x is given if it is wanted.
+        """Return the record with an example that was just learned; x is given if it is a sample.
 
-        The first batch has no margins: the model knew nothing. The old record can be asked again
-        for the same example, if an interrupt came in between, and is of no use after that.
+        The first batch has no margins: the model was untrained. After an interrupt, the same
+        example can be added to the old record again; otherwise the old record is invalid.
         """
         new, waiting = self._shared(), self._waiting()
         waiting.labels.append(place)
@@ -69,7 +69,7 @@ class StreamRecord:
         new.waits = (len(waiting.labels), len(waiting.margins))
         new.met += 1
         if len(waiting.labels) == WAITING or new.met == self.batch:
-            new.fit_map()
+            new.flush()
         if x is not None:
             new.recent = [*self.recent[1 - RECENT :], x]
         if new.met == self.next_mean:
@@ -77,11 +77,11 @@ class StreamRecord:
             new.next_mean += next_change(new.met, self.batch)
         return new
 
-    def admitted(
+    def with_classes(
         self, classes: list[Any], old: Settings, new: Settings
     ) -> tuple[StreamRecord, Array]:
-        """Return the record with classes that were just met, and what turns old margins to new."""
-        self.fit_map()
+        """Return the record with more classes, and the matrix that maps old margins to new ones."""
+        self.flush()
         grown, count = self._shared(), len(classes)
         places = {label: place for place, label in enumerate(classes)}
         change = np.ones((1, 1))
@@ -92,51 +92,45 @@ class StreamRecord:
         grown.classes, grown.places, grown.waiting = classes, places, Waiting()
         return grown, change
 
-    def fit_map(self) -> None:
-        """Move the waiting margins to the others, in one step."""
+    def flush(self) -> Calibrator:
+        """Move the waiting margins to the calibrator in one step; return it."""
         labels, weights, margins, centres = map(np.array, vars(self._waiting()).values())
         if len(labels):
             shape = (-1, self.calibrator.scores.shape[1])
             both = np.stack([margins.reshape(shape), centres.reshape(shape)], axis=1)
             calibrator = self.calibrator.update(both, labels, weights)
             self.__dict__.update(calibrator=calibrator, waiting=Waiting(), waits=(0, 0))
-
-    def facts(self) -> tuple[Any, ...]:
-        """Return all that is recorded."""
-        return self.met, self.next_mean, self.recent, self.reference, self.calibrator_of_all()
-
-    def calibrator_of_all(self) -> Calibrator:
-        """Return the calibrator with all margins."""
-        self.fit_map()
         return self.calibrator
 
     def _waiting(self) -> Waiting:
-        """Return what waits, without what an interrupted call has left there."""
+        """Return the waiting margins without those of an interrupted call."""
         (labels, margins), waiting = self.waits, self.waiting
         del waiting.labels[labels:], waiting.weights[labels:]
         del waiting.margins[margins:], waiting.centres[margins:]
         return waiting
 
     def _shared(self) -> StreamRecord:
-        """Return another record with the same parts."""
-        twin = object.__new__(StreamRecord)
-        twin.__dict__.update(self.__dict__)
-        return twin
+        """Return a shallow copy."""
+        copied = object.__new__(StreamRecord)
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def probabilities(self, margins: list[float], centre: list[float]) -> list[float]:
         """Return the probability of each class."""
-        self.fit_map()
-        rows = self.calibrator.probabilities(np.array([margins]), np.array(centre))
+        rows = self.flush().probabilities(np.array([margins]), np.array(centre))
         return [float(each) for each in rows[0]]
 
     def __copy__(self) -> StreamRecord:
-        twin = self._shared()
-        twin.calibrator, twin.waiting = copy.copy(self.calibrator), copy.deepcopy(self._waiting())
-        return twin
+        copied = self._shared()
+        copied.calibrator, copied.waiting = (
+            copy.copy(self.calibrator),
+            copy.deepcopy(self._waiting()),
+        )
+        return copied
 
 
 def numbers_of(x: Any) -> Example:
-    """Return an example as the core reads it: the text v of k is the feature (k, v)."""
+    """Return an example as the core reads it: a string value v of k is the feature (k, v)."""
     named = (((k, v), 1.0) if isinstance(v, str) else (k, float(v)) for k, v in x.items())
     return {name: value for name, value in named if value != 0 and math.isfinite(value)}
 
@@ -150,9 +144,9 @@ def _mean(examples: list[Example]) -> Example:
 
 
 class RecordingStream(StreamLearner):
-    """A stream learner that records margins, if it is asked to.
+    """A stream learner that records margins if ``probability`` is true.
 
-    What it does takes several steps of the core, and the lock keeps other threads out of all.
+    Its methods call the core several times under one lock.
     """
 
     def _begin_record(self, probability: bool) -> None:
@@ -161,7 +155,7 @@ class RecordingStream(StreamLearner):
         self.probability = probability
         self._record = StreamRecord(self._settings(2).batch_size, [])
         self._unrecorded: tuple[Any, ...] | None = None
-        self._records_margins = bool(probability)  # the core then asks for _learn_and_record
+        self._records_margins = bool(probability)  # the core then calls _learn_and_record
 
     def _margin_unit(self) -> float:
         return 1.0 if self._selection is None else self._selection.learner.margin_unit
@@ -177,7 +171,7 @@ class RecordingStream(StreamLearner):
             record = self._recorded()
             if self._selection is not None and self.probability:
                 record = copy.copy(record)
-                record.fit_map()
+                record.flush()
                 unit = self._selection.learner.best_unit
                 record.calibrator = record.calibrator.scaled(unit)
             super().keep_best()
@@ -192,22 +186,21 @@ class RecordingStream(StreamLearner):
             return dict(zip(classes, record.probabilities(margins, centre), strict=False))
 
     def _learn_and_record(self, x: Any, y: Any, w: float = 1.0) -> None:
-        """Learn an example, as ``learn_one``; keep the margins it had before."""
+        """Learn an example as ``learn_one`` does; record its margins before."""
         with self._lock:
             record = self._recorded()
             unit = self._margin_unit()
             margins = [margin / unit for margin in self._margins(x)[1]]
             centre = [margin / unit for margin in self._margins(record.reference)[1]]
-            wanted = numbers_of(x) if record.wants() else None
-            self._unrecorded = (self._taken, y, w, margins, centre, wanted)
+            sample = numbers_of(x) if record.is_sample_due() else None
+            self._unrecorded = (self._taken, y, w, margins, centre, sample)
             self._learn(x, y, w)
             self._recorded()
 
     def _recorded(self) -> StreamRecord:
-        """Return the record of all examples, the last one included.
+        """Return the record of all examples.
 
-        An interrupt may have come after it was learned and before it was recorded: whoever needs
-        the record next makes up for it.
+        If an interrupt came between learning and recording the last example, it is recorded here.
         """
         if self._unrecorded is not None:
             taken, *example = self._unrecorded
@@ -216,15 +209,15 @@ class RecordingStream(StreamLearner):
         return self._record
 
     def _record_with(
-        self, y: Any, w: float, margins: list[float], centre: list[float], wanted: Example | None
+        self, y: Any, w: float, margins: list[float], centre: list[float], sample: Example | None
     ) -> StreamRecord:
         record = self._record
         if y not in record.places:
             classes, before = self._classes(), len(record.classes)
             settings = self._settings(before), self._settings(len(classes))
-            record, change = record.admitted(classes, *settings)
+            record, change = record.with_classes(classes, *settings)
             margins, centre = ((change @ bounded(each)).tolist() for each in (margins, centre))
-        return record.plus(record.places[y], float(w), margins, centre, wanted)
+        return record.with_example(record.places[y], float(w), margins, centre, sample)
 
     def _copy_state(self) -> Any:
         return super()._copy_state(), copy.copy(self._recorded())

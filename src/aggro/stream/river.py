@@ -1,4 +1,4 @@
-"""What river asks of a model beyond learning and predicting. river is never imported here."""
+"""River's protocol beyond learning and predicting. river is never imported here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Model = TypeVar("Model", bound="RiverProtocol")
 
 
 class RiverProtocol:
-    """Parameters, clones and the flags that river's pipelines and checks look for."""
+    """Parameters, clones and the flags that river's pipelines and checks use."""
 
     _river_base = ""
     _supervised = True
@@ -42,7 +42,7 @@ class RiverProtocol:
         Parameters
         ----------
         new_params : dict, optional
-            Parameters that shall differ.
+            Parameters to change.
         include_attributes : bool, default=False
             Keep what was learned.
         """
@@ -51,7 +51,7 @@ class RiverProtocol:
         return type(self)(**copy.deepcopy({**self._get_params(), **(new_params or {})}))
 
     def mutate(self, new_attrs: dict[str, Any]) -> None:
-        """Refuse to change parameters in place: none may change in the middle of a stream."""
+        """Raise: parameters cannot change in the middle of a stream."""
         for name in new_attrs:
             raise ValueError(f"{name!r} is not a mutable attribute of {type(self).__name__}.")
 

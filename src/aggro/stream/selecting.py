@@ -53,20 +53,20 @@ class SparseRows:
 
 @dataclass(frozen=True)
 class StreamSelection:
-    """A model selection, and what it knows of the columns of a stream.
+    """A model selection, and statistics of the columns of a stream.
 
     Parameters
     ----------
     learner : ModelSelection
         The candidates.
     counters : dict or None
-        Columns that only rise or only fall; None if they are not looked for.
+        Columns that only rise or only fall; None if they are not detected.
     entries : int
-        Features of the first example, which tells whether the stream is sparse.
+        Number of features of the first example, which shows whether the stream is sparse.
     width : int
         Columns of the rows that were learned.
     checked : int
-        Columns up to which the candidates are known to suit the stream. It is below ``width`` after
+        Columns for which the candidates were checked. It is below ``width`` after
         an interrupt between learning and the check.
     """
 
@@ -97,7 +97,7 @@ class StreamSelection:
         return slots
 
     def after(self, X: SparseRows) -> tuple[StreamSelection, SparseRows]:
-        """Return what is known of the columns after some rows, and the rows as they are learned."""
+        """Return the statistics of the columns after some rows, and the rows to learn."""
         new = self if self.examples else replace(self, entries=int(X.indptr[1]))
         new = new if X.shape[1] == self.width else replace(new, width=X.shape[1])
         known = self.counters
@@ -109,7 +109,7 @@ class StreamSelection:
         return replace(new, counters=known), X
 
     def fit_width(self) -> StreamSelection:
-        """Remove candidates that do not suit the features that there are by now."""
+        """Remove candidates that do not suit the present number of features."""
         learner = self.learner
         if learner.settings.scale == "auto" and FILLED * self.entries < self.width:
             centred = [each for each in learner.learners if each.settings.scale == "standard"]
@@ -122,7 +122,7 @@ class StreamSelection:
 
 
 class SelectingStream(_core.Stream):
-    """A stream with a model selection, until ``keep_best()``; with one model in the core after."""
+    """A stream with a model selection until ``keep_best()``, and then one model in the core."""
 
     C: Any
     algorithm: Any
@@ -145,7 +145,7 @@ class SelectingStream(_core.Stream):
         weights: Array | None,
         replaced: list[int],
     ) -> None:
-        """Learn rows; the slots of ``replaced`` get new features. The core undoes what is left."""
+        """Learn rows; the slots of ``replaced`` get new features. The core undoes the rest."""
         self._fit_width()  # the last check may have been interrupted
         selection = self._selection
         assert selection is not None
@@ -211,7 +211,7 @@ class SelectingStream(_core.Stream):
         learner = self._selection.learner
         if not learner.examples:
             return [0.0] * learner.outputs
-        if len(slots) and slots.max() >= learner.features:  # of examples that wait for their batch
+        if len(slots) and slots.max() >= learner.features:  # of examples waiting for their batch
             known = slots < learner.features
             data, slots = data[known], slots[known]
         rows = _core.Rows(data, slots, np.array([0, len(slots)]), learner.features)
