@@ -106,7 +106,7 @@ def test_nested_learning_raises(name):
     assert copy.deepcopy(model)._lock is not model._lock
 
 
-@pytest.mark.parametrize("moment", ["plus", "flush"])
+@pytest.mark.parametrize("moment", ["with_example", "flush"])
 @pytest.mark.parametrize("C", [0.1, "auto"])
 def test_stream_records_an_interrupted_example_once(moment, C, monkeypatch):
     """Ctrl-C after an example was learned: it is recorded once, when needed."""
