@@ -11,6 +11,8 @@ import numpy as np
 
 from aggro.learner import Array
 
+ROWS = 128  # with whose values a column of a non-linear model is compared
+
 
 @dataclass(frozen=True)
 class Explanation:

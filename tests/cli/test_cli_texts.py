@@ -139,3 +139,17 @@ def test_numbers_and_other_formats(inside):
     assert np.array_equal(one.predict(texts), two.predict(texts))
     run("predict jsonl.aggro values.csv -o said.txt")
     assert len((inside / "said.txt").read_text().splitlines()) == 300
+
+
+def test_numbers_beside_texts_may_have_non_linear_features():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 2)).round(4).tolist()
+    labels = ["yes" if a * b > 0 else "no" for a, b in X]
+    rows = [{"note": f"word{i % 7}", "a": a, "b": b} for i, (a, b) in enumerate(X)]
+    table = [",".join([y, *map(str, row.values())]) for y, row in zip(labels, rows, strict=True)]
+    Path("table.csv").write_text("\n".join(["y,note,a,b", *table]) + "\n")
+    right = []
+    for features in ("linear", "both"):
+        run(f"train table.csv --label y --text note --features {features} -o m.aggro --quiet")
+        right.append(aggro.load("m.aggro").score(rows, labels))
+    assert right[1] > 0.85 > 0.65 > right[0]

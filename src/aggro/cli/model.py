@@ -345,7 +345,7 @@ def checked_params(variant: Variant, params: dict[str, Any]) -> dict[str, Any]:
 
 TEXT_OPTIONS = ("ngrams", "chars", "idf", "stop_words")
 TEXT_SETTINGS = {
-    *("C", "metric", "average", "multiclass", "forgetting", "epsilon", "criterion"),
+    *("C", "metric", "average", "multiclass", "forgetting", "epsilon", "criterion", "features"),
     *("mergeable", "memory"),
 }
 

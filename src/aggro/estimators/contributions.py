@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.explanation import ROWS
 from aggro.learner import Array
 from aggro.selection.common import features_of
-
-ROWS = 128  # with whose values a column of a non-linear model is compared
+from aggro.selection.feature_maps import remembered_rows
 
 
 def as_rows(x: Any) -> Any:
@@ -37,7 +37,8 @@ def contributions(model: Any, X: Any) -> tuple[Array, Array, Array]:
         parts = np.atleast_2d(model._coef())[:, columns].astype(np.float64) * values
         return columns, parts, np.asarray(model.intercept_, np.float64)
     row = X.toarray() if hasattr(X, "toarray") else X
-    others, scores = model._learner.representations.sample(ROWS), model._scores_of(X)[0]
+    others = remembered_rows(model._learner.representations.core, ROWS)
+    scores = model._scores_of(X)[0]
     parts = np.empty((len(scores), row.shape[1]))
     for column in range(row.shape[1]):
         changed = np.repeat(row, len(others), axis=0)

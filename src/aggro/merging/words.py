@@ -85,7 +85,7 @@ def keys_of(encoder: Encoder, which: int) -> Array:
     if encoder.categories is not None:
         columns.append(state["category_columns_0"])
     if encoder.numbers is not None:
-        columns.append(np.arange(len(encoder.numbers.squares)))
+        columns.append(np.arange(encoder.columns))
     for source, each in enumerate(columns):
         keys[np.arange(len(each)) * sources + source] = each.astype(np.int64) * sources + source
     return keys
@@ -93,8 +93,7 @@ def keys_of(encoder: Encoder, which: int) -> Array:
 
 def key_space(encoder: Encoder) -> int:
     """Return a number above all keys."""
-    numbers = 0 if encoder.numbers is None else len(encoder.numbers.squares)
-    return max(encoder.options.n_features, numbers) * encoder.sources
+    return max(encoder.options.n_features, encoder.columns) * encoder.sources
 
 
 def finder(known: Array) -> Callable[[Array], Array]:

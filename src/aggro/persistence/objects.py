@@ -34,7 +34,7 @@ from aggro.selection.feature_maps import SIZES, FeatureMaps, kinds_of
 from aggro.selection.representation import Identity
 from aggro.selection.search_space import DEFAULT_SEARCH_SPACE, INTERVAL, TEXT_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
-from aggro.settings import LOSSES, Settings, check_settings, selected_axes, shared_layout
+from aggro.settings import FEATURES, LOSSES, Settings, check_settings, selected_axes, shared_layout
 from aggro.text.encoder import Encoder
 from aggro.text.learner import TextLearner
 from aggro.text.options import Options
@@ -314,7 +314,9 @@ def _encoder_parts(encoder: Encoder) -> dict[str, Any]:
         "kinds": encoder.kinds,
         "texts": len(encoder.texts),
         "categories": encoder.categories is not None,
-        "numbers": 0 if encoder.numbers is None else len(encoder.numbers.squares),
+        "numbers": encoder.columns,
+        "features": encoder.mapping,
+        "seed": encoder.seed,
         "names": int(encoder.names),
         "references": list(encoder.references),
         "state": State(encoder.state()),
@@ -335,6 +337,9 @@ def _encoder(
     for each in ranges:
         dataclasses.replace(checked, ngram_range=each)  # validates it
     require(bool(kinds) and {*kinds} <= {"tf", "idf"}, "it has unknown weightings of words")
+    require(
+        shape["features"] in FEATURES and 0 <= shape["seed"] < 2**63, "its features are unknown"
+    )
     encoder = Encoder(checked, ranges, kinds, **shape)
     check_words(state, shape["numbers"])
     encoder.load_state(state)
@@ -459,6 +464,7 @@ CODECS |= {
         {
             **{"options": (dict,), "ranges": (list,), "kinds": (list,), "texts": (int,)},
             **{"categories": (bool,), "numbers": (int,), "names": (int,)},
+            **{"features": (str,), "seed": (int,)},
             **{"references": (list,), "state": (State,)},
         },
         _encoder_parts,

@@ -56,6 +56,10 @@ LINEAR: dict[str, tuple[float, float]] = {
     ),
     "pool_key": (-math.inf, 0.0),
 }
+MAPS = (  # arrays of a feature map
+    *("grown", "rows", "mean", "square", "missing", "sample"),
+    *("rank_start", "rank_values", "rank_up_to"),
+)
 WORDS: dict[str, Field] = {  # arrays of a vectoriser, by the beginning of their names
     "columns_": Field(np.int32, (None,), *COUNT),
     "documents_": Field(np.float64, (2,), *POSITIVE),
@@ -178,6 +182,8 @@ def check_words(state: Mapping[str, Array], numbers: int) -> None:
     """Raise unless the arrays of a text encoder have the right types; the core checks more."""
     for name, array in state.items():
         source, _, part = name.partition("_")
+        if source == "number" and part in MAPS:
+            continue  # the core checks them
         if source == "number":
             field = Field(np.float64, (numbers,), *POSITIVE)
         else:

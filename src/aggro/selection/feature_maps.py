@@ -93,12 +93,6 @@ class FeatureMaps:
         (features,) = blank.map(reference_row, [0], single=self.dtype == np.float32)
         return _core.Rows(*features)
 
-    def sample(self, most: int) -> Array:
-        """Return some of the rows that were learned, as they were."""
-        state = self.core.state()
-        rows = state["sample"].reshape(len(state["mean"]), -1)[:, : int(state["rows"][0])]
-        return np.ascontiguousarray(rows.T[:: max(1, -(-rows.shape[1] // most))], self.dtype)
-
     def block_size(self) -> int:
         """Return how many rows are encoded at a time."""
         return BLOCK
@@ -133,6 +127,13 @@ class FeatureMaps:
         copy.kinds, copy.mapped, copy.seed, copy.dtype = (kind,), [kind], self.seed, self.dtype
         copy.core = copy._before = self.core.only(self.mapped.index(kind))
         return copy
+
+
+def remembered_rows(core: _core.FeatureMap, most: int) -> Array:
+    """Return some of the rows that a feature map has learned, as they were."""
+    state = core.state()
+    rows = state["sample"].reshape(len(state["mean"]), -1)[:, : int(state["rows"][0])]
+    return np.asarray(rows.T[:: max(1, -(-rows.shape[1] // most))])
 
 
 def _taken(rows: _core.Rows, order: Array | None) -> _core.Rows:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
-from aggro.checks import check_count, check_flag, threads_of
+from aggro.checks import check_choice, check_count, check_flag, threads_of
 from aggro.io.batch import RawRows
 from aggro.io.columns import numeric_names
 from aggro.learner import Array
 from aggro.selection.report import SelectionReport
-from aggro.settings import Settings, check_settings
+from aggro.settings import FEATURES, Settings, check_settings
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, MOST_NAMES, TF, Encoder
@@ -47,6 +47,7 @@ class TextEstimator(Estimator, RiverProtocol):
     average: bool | int | str
     analyzer: str
     columns: Any
+    features: str
     max_iter: int
     shuffle: bool
     forgetting: float
@@ -77,6 +78,12 @@ class TextEstimator(Estimator, RiverProtocol):
         check_settings(settings, self._kind.losses)
         check_count("max_iter", self.max_iter)
         check_flag("shuffle", self.shuffle)
+        check_choice("features", self.features, FEATURES)
+        if self.features != "linear" and self.mergeable:
+            raise ValueError(
+                "Models learned apart have feature maps of their own, which cannot be merged; use "
+                "features='linear', or mergeable=False."
+            )
         return settings
 
     def _new_learner(self, outputs: int, calibrator: Calibrator | None = None) -> TextLearner:
@@ -107,8 +114,9 @@ class TextEstimator(Estimator, RiverProtocol):
             len(numeric_names(self.columns or {})),
             names,
             calibrator is not None,
+            self.features,
+            seed := int(np.random.default_rng(self.random_state).integers(2**31 - 1)),
         )
-        seed = int(np.random.default_rng(self.random_state).integers(2**31 - 1))
         return TextLearner(encoder, settings, outputs, seed, calibrator)
 
     def _table(self, X: Any) -> Table:

@@ -50,6 +50,9 @@ binary, min_df, max_df
         Kind of each column of a frame, or key of dicts: "text", "category", "number", "date", or
         "cycle" for a date without its years. Missing values count as nothing. By default X is a
         sequence of texts.
+    features : {"linear", "fourier", "bins", "both"}, default="linear"
+        Features of the numeric columns. "linear": numbers over their root mean square. The others
+        are non-linear (see ``FeatureMap``), in which a missing number has a place of its own.
     max_iter : int, default=1
         Passes of ``fit`` over the texts. Selection ends with the first.
     shuffle : bool, default=True
@@ -111,6 +114,7 @@ binary, min_df, max_df
         min_df: float = 0,
         max_df: float = 1.0,
         columns: Any = None,
+        features: str = "linear",
         max_iter: int = 1,
         shuffle: bool = True,
         forgetting: float = 0.0,

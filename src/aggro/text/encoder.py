@@ -19,7 +19,7 @@ from aggro.learner import Array
 from aggro.reference_row import ReferenceRow, next_change
 from aggro.selection.search_space import INTERVAL
 from aggro.text.options import Options
-from aggro.text.table import Sizes, Table
+from aggro.text.table import Table, numbers_of
 from aggro.transaction import Checkpoint
 
 TF, IDF = "tf", "idf"
@@ -61,6 +61,8 @@ class Encoder:
         numbers: int = 0,
         names: int = 0,
         references: bool = False,
+        features: str = "linear",
+        seed: int = 0,
     ) -> None:
         self.options, self.ranges, self.kinds = options, list(ranges), list(kinds)
         self.names, self.prepare = names, options.prepare
@@ -69,7 +71,8 @@ class Encoder:
         self.texts = [options.core(self.ranges, **how) for _ in range(texts)]
         place = dataclasses.replace(CATEGORIES, n_features=options.n_features)
         self.categories = place.core(compact=True, names=names) if categories else None
-        self.numbers = Sizes.of(numbers) if numbers else None
+        self.columns, self.mapping, self.seed = numbers, features, seed
+        self.numbers = numbers_of(numbers, features, seed)
         self.choices = [(i, kind) for kind in reversed(self.kinds) for i in range(len(self.ranges))]
         blank = ReferenceRow.of(np.zeros(1))
         self.references = [blank] * len(self.choices) if references else []
@@ -98,7 +101,7 @@ class Encoder:
         if self.categories is not None:
             most = max(most, self.categories.sizes[0])
         if self.numbers is not None:
-            most = max(most, len(self.numbers.squares))
+            most = max(most, self.numbers.width)
         return max(most * self.sources, 1)
 
     # -- rows -------------------------------------------------------------------------------
@@ -156,8 +159,8 @@ class Encoder:
             others.append(table.categories.rows(self.categories, **how)[0][:3])
         if self.numbers is not None:
             assert table.numbers is not None
-            scaled, self.numbers = self.numbers.scaled(table.numbers, learn)
-            others.append(_sparse(scaled))
+            entries, self.numbers = self.numbers.entries(table.numbers, learn)
+            others.append(entries)
         return [
             self._joined([each[which] for each in found], others, len(table))
             for which in range(len(self.ranges))
@@ -230,8 +233,10 @@ class Encoder:
             [kind],
             len(self.texts),
             self.categories is not None,
-            0 if self.numbers is None else len(self.numbers.squares),
+            self.columns,
             self.names,
+            features=self.mapping,
+            seed=self.seed,
         )
         state = self.state()
         for name in list(state):
@@ -258,7 +263,7 @@ class Encoder:
         if self.categories is not None:
             found |= {f"category_{name}": a for name, a in self.categories.state().items()}
         if self.numbers is not None:
-            found |= {"number_squares": self.numbers.squares, "number_counts": self.numbers.counts}
+            found |= {f"number_{name}": a for name, a in self.numbers.arrays().items()}
         return found
 
     def load_state(self, state: dict[str, Array]) -> None:
@@ -267,31 +272,28 @@ class Encoder:
         if self.categories is not None:
             sources["category_"] = self.categories
         for prefix, core in sources.items():
-            part = {n[len(prefix) :]: a for n, a in state.items() if n.startswith(prefix)}
-            core.load_state(part, self.names)
+            core.load_state(_part(state, prefix), self.names)
         if self.numbers is not None:
-            self.numbers = Sizes(state["number_squares"], state["number_counts"])
+            self.numbers = self.numbers.loaded(_part(state, "number_"))
 
     def __getstate__(self) -> dict[str, Any]:
-        cores = ("texts", "categories", "_before", "_advanced")
+        cores = ("texts", "categories", "numbers", "_before", "_advanced")
         kept = {name: value for name, value in self.__dict__.items() if name not in cores}
         kept.pop("prepare")
         return {**kept, "n_texts": len(self.texts), "known": self.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        numbers = 0 if kept["numbers"] is None else len(kept["numbers"].squares)
         categories = any(name.startswith("category_") for name in kept["known"])
-        shape = (kept["n_texts"], categories, numbers, kept["names"])
-        Encoder.__init__(self, kept["options"], kept["ranges"], kept["kinds"], *shape)
+        shape = (kept["n_texts"], categories, kept["columns"], kept["names"])
+        how = {"features": kept["mapping"], "seed": kept["seed"]}
+        Encoder.__init__(self, kept["options"], kept["ranges"], kept["kinds"], *shape, **how)
         self.load_state(kept["known"])
         self.set_references(kept["references"])
 
 
-def _sparse(numbers: Array) -> tuple[Array, Array, Array]:
-    """Return the entries of a dense matrix that are not zero."""
-    rows, columns = np.nonzero(numbers)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(numbers)))])
-    return starts.astype(np.int64), columns.astype(np.int32), numbers[rows, columns]
+def _part(state: dict[str, Array], prefix: str) -> dict[str, Array]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {name[len(prefix) :]: a for name, a in state.items() if name.startswith(prefix)}
 
 
 def _as_slice(order: Array) -> Any:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggro import _core
-from aggro.explanation import Explanation, draw_bars, explanations
+from aggro.explanation import ROWS, Explanation, draw_bars, explanations
 from aggro.io.batch import RawRows
 from aggro.io.columns import numeric_names
 from aggro.learner import Array
+from aggro.selection.feature_maps import remembered_rows
 from aggro.selection.selection import ModelSelection
 from aggro.text.encoder import columns_of, hashes_of, listed
 from aggro.text.learner import TextLearner
+from aggro.text.table import Table
 
 
 class Explained:
@@ -64,11 +67,16 @@ class Explained:
         selection, X = learner.selection, learner.encoded(table)
         names = _names_of(learner, table)
         numbers = numeric_names(self.columns or {})
-        sources = learner.encoder.sources
+        sources, mapped = learner.encoder.sources, learner.encoder.mapping != "linear"
         names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
         parts = X.data.astype(np.float64) * _weights(selection, X.indices).T
         words = [" | ".join(names.get(int(feature), ("?",))) for feature in X.indices]
         intercept = np.asarray(selection.intercept(), np.float64)
+        if numbers and mapped:
+            by_words = np.flatnonzero(X.indices % sources != sources - 1)
+            words = [*(words[i] for i in by_words), *numbers]
+            parts = np.hstack([parts[:, by_words], _parts_of_numbers(learner, table)])
+            intercept = learner.scores(table)[0] - parts.sum(axis=1)
         return explanations(self._heads(), words, parts, intercept)
 
     def top_words(self, label: Any = None, top: int = 10) -> list[tuple[str, float]]:
@@ -118,6 +126,22 @@ def _weights(selection: ModelSelection, features: Array) -> Array:
     width = selection.width(selection.representation)
     scores = selection.score_encoded(_core.Rows(*rows, starts, width)).astype(np.float64)
     return np.asarray(scores[:-1] - scores[-1])
+
+
+def _parts_of_numbers(learner: TextLearner, table: Table) -> Array:
+    """Return the contributions of the numbers of a row, outputs x columns, if they are mapped.
+
+    That is the difference between the scores and their mean if a number has the values of
+    remembered rows instead.
+    """
+    numbers: Any = learner.encoder.numbers
+    others, scores = remembered_rows(numbers.core, ROWS), learner.scores(table)[0]
+    copies, parts = table.take(np.zeros(len(others), np.int64)), []
+    for column in range(others.shape[1]):
+        changed = np.array(copies.numbers)
+        changed[:, column] = others[:, column]
+        parts.append(scores - learner.scores(replace(copies, numbers=changed)).mean(axis=0))
+    return np.asarray(np.array(parts, np.float64).T)
 
 
 def _names_of(learner: TextLearner, table: Any) -> dict[int, list[str]]:

@@ -31,8 +31,8 @@ class TextRegressor(Explained, TextEstimator):
     criterion : {"absolute", "squared"}, default="absolute"
         The recent error by which candidates are compared.
     ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
-strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, max_iter, shuffle, \
-forgetting, keep_names, memory, mergeable, n_jobs, random_state
+strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, features, max_iter, \
+shuffle, forgetting, keep_names, memory, mergeable, n_jobs, random_state
         As in ``TextClassifier``; the candidate with the least recent error predicts.
 
     Examples
@@ -68,6 +68,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         min_df: float = 0,
         max_df: float = 1.0,
         columns: Any = None,
+        features: str = "linear",
         max_iter: int = 1,
         shuffle: bool = True,
         forgetting: float = 0.0,

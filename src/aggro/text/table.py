@@ -9,9 +9,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from aggro import _core
 from aggro.io.batch import RawRows
 from aggro.io.strings import Buffers, Column, date_numbers, is_gap
 from aggro.learner import Array
+from aggro.selection.feature_maps import SIZES
 from aggro.text.sources import Laid, Listed, Texts, texts_of
 
 KINDS = ("text", "category", "number", "date", "cycle")
@@ -131,7 +133,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _number(column: Any, name: str) -> Array:
-    """Return numbers, with zero for missing ones.
+    """Return numbers, with NaN for missing ones.
 
     Strings are read as in files: NumPy reads "1_000" as a number, too.
     """
@@ -161,11 +163,11 @@ def _number(column: Any, name: str) -> Array:
             f"column {name!r}, row {row}: {numbers[row]} is no number below {LARGEST:g}; put a "
             "number there, or leave the row out."
         )
-    return np.where(np.isnan(numbers), 0.0, numbers)
+    return numbers
 
 
 def _dates(column: Any, name: str) -> Array:
-    """Return the numbers of dates, with zeros for missing ones."""
+    """Return the numbers of dates, with NaN for missing ones."""
     values = _values(column)
     numbers = date_numbers(["" if each is None else str(each) for each in values])
     for row in np.flatnonzero(np.isnan(numbers[:, 0])).tolist():
@@ -174,7 +176,7 @@ def _dates(column: Any, name: str) -> Array:
                 f"column {name!r} must hold dates, but row {row} is {values[row]!r}; give dates "
                 f"such as 2024-01-31, or take the column as {{{name!r}: 'category'}}."
             )
-    return np.where(np.isnan(numbers), 0.0, numbers)
+    return numbers
 
 
 # -- rows of files -------------------------------------------------------------------------------
@@ -221,12 +223,17 @@ def _categories(raw: RawRows, rows: Array) -> Listed:
     return Listed([" ".join(row) for row in zip(*columns, strict=True)])
 
 
-# -- scale of numeric columns --------------------------------------------------------------------
+# -- features of numeric columns -----------------------------------------------------------------
+
+Entries = tuple[Array, Array, Array]  # starts, columns and values of sparse rows
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sums of squares of the non-zero values of numeric columns, and their counts."""
+    """Numbers by their size: sums of squares of the non-zero values of columns, and their counts.
+
+    A missing number counts as zero.
+    """
 
     squares: Array
     counts: Array
@@ -235,6 +242,24 @@ class Sizes:
     def of(columns: int) -> Sizes:
         """Return the sizes of columns without values."""
         return Sizes(np.zeros(columns), np.zeros(columns))
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.squares)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the state as arrays by name."""
+        return {"squares": self.squares, "counts": self.counts}
+
+    def loaded(self, arrays: Mapping[str, Array]) -> Sizes:
+        """Return the same features with this state."""
+        return Sizes(arrays["squares"], arrays["counts"])
+
+    def entries(self, numbers: Array, learn: bool) -> tuple[Entries, Sizes]:
+        """Return the features of some rows, and the state after learning them."""
+        scaled, known = self.scaled(np.nan_to_num(numbers), learn)
+        return _sparse(scaled), known
 
     def scaled(self, numbers: Array, learn: bool) -> tuple[Array, Sizes]:
         """Return numbers over their root mean square so far, the row included if it is learned.
@@ -249,3 +274,58 @@ class Sizes:
             known = Sizes(squares[-1].copy(), counts[-1].copy())
         size = np.sqrt(squares / np.maximum(counts, 1.0))
         return numbers / np.where(size > 0, size, 1.0), known
+
+
+@dataclass(frozen=True)
+class MappedNumbers:
+    """Non-linear features of numbers (see ``FeatureMap``); a missing number has its own cells."""
+
+    core: _core.FeatureMap
+
+    @staticmethod
+    def of(columns: int, features: str, seed: int) -> MappedNumbers:
+        """Return the features of columns without values."""
+        core = _core.FeatureMap([SIZES[features]], seed)
+        core.grow(columns)
+        return MappedNumbers(core)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.core.features(0)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the state as arrays by name."""
+        return dict(self.core.state())
+
+    def loaded(self, arrays: Mapping[str, Array]) -> MappedNumbers:
+        """Return the same features with this state."""
+        core = self.core.copy()
+        core.load_state(dict(arrays))
+        if core.columns != self.core.columns:
+            raise ValueError("the feature map has another number of columns")
+        return MappedNumbers(core)
+
+    def entries(self, numbers: Array, learn: bool) -> tuple[Entries, MappedNumbers]:
+        """Return the features of some rows, and the state after learning them."""
+        core = self.core.copy() if learn else self.core
+        rows = _core.Rows(np.ascontiguousarray(numbers))
+        (mapped,) = core.map(rows, [0], learn=learn, single=True)
+        if len(mapped) == 1:
+            return _sparse(mapped[0]), MappedNumbers(core)
+        values, columns, starts, _ = mapped
+        return (starts, columns, values), MappedNumbers(core)
+
+
+def numbers_of(columns: int, features: str, seed: int) -> Sizes | MappedNumbers | None:
+    """Return the features of numeric columns; None if there are no columns."""
+    if columns == 0:
+        return None
+    return Sizes.of(columns) if features == "linear" else MappedNumbers.of(columns, features, seed)
+
+
+def _sparse(numbers: Array) -> Entries:
+    """Return the entries of a dense matrix that are not zero."""
+    rows, columns = np.nonzero(numbers)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(numbers)))])
+    return starts.astype(np.int64), columns.astype(np.int32), numbers[rows, columns]
