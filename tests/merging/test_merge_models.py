@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import aggro
 from aggro.cli import main
+from aggro.merging.adapters import adapter_of
 
 
 def halves(make, X, y, cut=None):
@@ -181,6 +182,10 @@ def test_trained_files_merge(tmp_path):
             lambda X, y: [aggro.KernelPassiveAggressiveClassifier().fit(X, y)] * 2,
             "remembered examples",
         ),
+        (
+            lambda X, y: [aggro.AutoClassifier(features="auto").partial_fit(X, y)] * 2,
+            "features='linear'",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -188,6 +193,14 @@ def test_models_that_cannot_be_merged_raise(models, words):
     X, y = rows(6, 40, 3, 2)
     with pytest.raises(ValueError, match=words):
         aggro.merge(models(X, y))
+
+
+def test_rounds_reject_models_with_feature_maps():
+    X, y = rows(6, 40, 3, 2)
+    model = aggro.AutoClassifier(features="auto").partial_fit(X, y)
+    with pytest.raises(ValueError, match="features='linear'"):
+        adapter_of(model).begin()
+    assert not model.mergeable
 
 
 def test_weights_must_fit():

@@ -17,6 +17,7 @@ from aggro.merging.blocks import Block, Summary
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.learners import merge_round, shard_of
 from aggro.merging.margins import join_calibrators, join_recorders, join_references
+from aggro.merging.models import check_linear
 from aggro.merging.parts import counting_updates, take_apart, with_learners
 from aggro.merging.texts import encoder_like, moved_to, renumbered
 from aggro.merging.words import State, finder, key_space, keys_of, nameless, since, together
@@ -161,6 +162,12 @@ class Adapter:
 
 class RowAdapter(Adapter):
     """An estimator of rows."""
+
+    def begin(self) -> dict[str, Any]:
+        """Prepare the estimator for rounds; return the parameters to restore by ``finish``."""
+        if self.fitted:
+            check_linear(self.learner)
+        return super().begin()
 
     @property
     def training_loss(self) -> float:

@@ -265,7 +265,13 @@ def _check_linear(known: Sequence[dict[str, Any]]) -> None:
     for name, meaning in SAME.items():
         if any(each.get(name) != known[0].get(name) for each in known):
             raise ValueError(f"The models differ in the {meaning}; merge models of the same data.")
-    if any(features_of(each["_learner"]) != "linear" for each in known):
+    for each in known:
+        check_linear(each["_learner"])
+
+
+def check_linear(learner: Any) -> None:
+    """Raise if a learner has feature maps."""
+    if features_of(learner) != "linear" or getattr(learner, "_encodes", False):
         raise ValueError(
             "Models of non-linear features cannot be merged, since each has a feature map of its "
             "own; train them with features='linear'."
