@@ -50,6 +50,25 @@ def tables(tmp_path):
     return {kind: write(tmp_path / f"data.{kind}") for kind in FORMATS}
 
 
+@pytest.mark.parametrize("columns", [["count"], {"count": "number"}, {"count": "hashed"}])
+def test_named_weight_is_also_a_feature_in_all_formats(tables, columns):
+    for path in tables.values():
+        reader = aggro.io.read(path, label="y", weight="count", columns=columns, hash_bits=14)
+        (batch,) = reader
+        X = batch.X if isinstance(batch.X, np.ndarray) else batch.X.toarray()
+        assert batch.weights.tolist() == X.sum(axis=1).tolist()
+
+
+def test_keys_under_a_named_key_are_features_except_the_weight(tmp_path):
+    rows = [{"y": k, "a": {"w": 1 + k, "x": 2.0, "z": "q"}} for k in range(3)]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reader = aggro.io.read(path, label="y", weight="a.w", columns=["a"])
+    (batch,) = reader
+    assert batch.weights.tolist() == [1, 2, 3]
+    assert sorted(reader.names) == ["a.z=q"] and batch.X.sum(axis=1).tolist() == [[3.0]] * 3
+
+
 def test_kinds_are_the_same_in_all_formats(tables):
     expected = {"city": "category", "size": "number", "count": "number", "ok": "number",
                 "body": "text"}  # fmt: skip

@@ -265,7 +265,7 @@ class _JsonRows:
         self.hashed, self.ignored = set(plan.hashed), set(plan.ignored)
         self.numeric = {*plan.numbers, *plan.dates, *plan.cycles}
         self.ends = [name for name in (plan.label, plan.weight) if name is not None]
-        self.named = [name for name in plan.used if name not in self.hashed]
+        self.named = [n for n in plan.used if n not in self.hashed or n in self.ends]
         self.is_strict = options.missing == "error"
         self.largest = float(np.finfo(options.dtype).max)
         # Keys may be absent in an open plan, which only this class knows from null values.
@@ -292,7 +292,7 @@ class _JsonRows:
                     raise _missing(name)
                 if name in self.cells:
                     cells[name] = _cell(name, value)
-                elif value is not None:
+                if (name not in self.cells or name in self.hashed) and value is not None:
                     text, number = self._hashed(name, value)
                     hashed[text] = number
         for name in self.ends:
@@ -433,6 +433,16 @@ def _sampled_columns(sample: Sample, options: Options) -> tuple[dict[str, JsonCo
     return {name: JsonColumn.of_cells(values) for name, values in cells.items()}, is_table
 
 
+def _is_feature(name: str, options: Options) -> bool:
+    """Return whether a key is a feature; the weight is one only if it is named."""
+    if name in (options.label, *options.text):
+        return False
+    if options.columns is None:
+        return name != options.weight
+    found = {name} if name == options.weight else {name, name.partition(".")[0]}
+    return not found.isdisjoint(options.columns)
+
+
 def _json_kinds(
     columns: dict[str, JsonColumn], is_table: bool, options: Options, found: Findings
 ) -> dict[str, str]:
@@ -440,13 +450,9 @@ def _json_kinds(
 
     Later keys are hashed, unless all objects of the sample have the same keys, as rows of a table.
     """
-    apart, chosen = (options.label, options.weight, *options.text), options.columns
+    chosen = options.columns
     contents = {name: contents_of(each) for name, each in columns.items()}
-    kinds = {
-        name: each.kind
-        for name, each in contents.items()
-        if name not in apart and (chosen is None or {name, name.partition(".")[0]} & {*chosen})
-    }
+    kinds = {name: each.kind for name, each in contents.items() if _is_feature(name, options)}
     rest = (() if is_table else (OTHERS,)) if chosen is None else chosen
     kinds = with_requested(kinds, contents, options, found)
     return {**kinds, **{name: "hashed" for name in rest if name not in kinds}}
