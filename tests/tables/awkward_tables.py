@@ -79,6 +79,22 @@ def huge_integers(rng, n, is_test):
     return rng.integers(10**17, 10**18, n)
 
 
+def shuffled_numbers(rng, n, is_test):
+    return 10**6 + rng.permutation(4 * n)[:n]
+
+
+def noisy_clock(rng, n, is_test):
+    return np.arange(n) + 3.0 * n * is_test + 20 * rng.standard_normal(n)
+
+
+def rare_spikes(rng, n, is_test):
+    return np.where(rng.random(n) < 0.004, 1e9, 5.0)
+
+
+def sentinels(rng, n, is_test):
+    return np.where(rng.random(n) < 0.3, -999.0, rng.standard_normal(n))
+
+
 def notes(rng, n, is_test):
     words = rng.choice(["good", "bad", "late", "fine", "price", "help", "call", "wait"], (n, 6))
     return [" ".join(words[i]) + f" {i}" for i in range(n)]
@@ -118,6 +134,19 @@ def in_gaps(rng, n, is_test):
     score += 1.5 * (cities == "Oslo")
     found = {name: gaps(rng, values, 0.2) for name, values in columns.items()}
     return {**found, "city": gaps(rng, cities.tolist(), 0.2)}, yes_no(score)
+
+
+def where_gaps_are_labels(rng, n, is_test):
+    columns, score = base(rng, n)
+    gone = rng.random(n) < 0.4
+    values = [None if out else value for out, value in zip(gone, columns["a"], strict=True)]
+    return {**columns, "c": values}, yes_no(score + 3 * gone)
+
+
+def categories_alone(rng, n, is_test):
+    codes = rng.integers(6, size=(n, 3))
+    score = 2.0 * (codes[:, 0] > 3) + (codes[:, 2] > 3) + 0.4 * rng.standard_normal(n)
+    return {f"kind{i}": [f"k{code}" for code in codes[:, i]] for i in range(3)}, yes_no(score)
 
 
 def in_order_of_labels(rng, n, is_test):
@@ -206,6 +235,13 @@ def counted(columns, rng, n, is_test):
     return {"id": np.arange(1, n + 1), **columns}
 
 
+def by_hours(rng, n, is_test):
+    times = [START + datetime.timedelta(hours=int(h)) for h in rng.integers(17_000, size=n)]
+    y = [10 * np.sin(time.hour / 12 * np.pi) + time.weekday() for time in times]
+    columns = {"when": [str(time) for time in times], "a": rng.standard_normal(n)}
+    return columns, np.array(y) + rng.standard_normal(n)
+
+
 def spoiled(columns, rng, n, is_test):
     return {**columns, "c": outliers(rng, n, is_test), "d": gaps(rng, columns["a"], 0.3)}
 
@@ -236,6 +272,12 @@ KINDS = {
     "gaps": Kind(in_gaps, gain=0.2),
     "rare categories": Kind(with_column("city", rare_cities), gain=0.2),
     "many categories": Kind(zip_codes, gain=0.3),
+    "shuffled numbers": Kind(with_column("key", shuffled_numbers), gain=0.3),
+    "noisy clock": Kind(with_column("time", noisy_clock), gain=0.2),
+    "rare spikes": Kind(with_column("c", rare_spikes), gain=0.3),
+    "sentinels": Kind(with_column("c", sentinels), gain=0.2),
+    "informative gaps": Kind(where_gaps_are_labels),
+    "categories alone": Kind(categories_alone, gain=0.3),
     "free text": Kind(with_column("note", notes), ("'note' has a new text in almost every row",)),
     "numbers and words": Kind(
         with_column("level", mixed), ("'level': most values are numbers",), 0.3),
@@ -254,6 +296,11 @@ KINDS = {
     "regression": Kind(target(), gain=0.2),
     "skewed target": Kind(target(lambda y, rng: np.exp(y))),
     "far target": Kind(target(lambda y, rng: 1e6 + 10 * y), gain=0.1),
+    "target far from zero": Kind(target(lambda y, rng: 1e8 + y), gain=0.1),
+    "tiny target": Kind(target(lambda y, rng: 1e-9 * y), gain=0.1),
+    "zeros in the target": Kind(target(lambda y, rng: np.maximum(y, 0)), gain=0.05),
+    "heavy tails of the target": Kind(target(lambda y, rng: y + rng.standard_cauchy(len(y)))),
+    "hours in the target": Kind(by_hours, gain=0.2),
     "outliers in the target": Kind(
         target(lambda y, rng: np.where(rng.random(len(y)) < 0.02, 1e4, y)), gain=0.0),
     "regression with a counter": Kind(target(columns_of=counted), (f"'id' {RISES}",), 0.2),
