@@ -195,7 +195,7 @@ def row_of_text(text: str, columns: dict[str, str] | None) -> Any:
 
 def row_of_file(model: Model, reading: Reading, path: str, number: int) -> Any:
     """Return a row of a file in the form that the model reads."""
-    reader = reading.without_label().open([path], labelled=False, **model.columns)
+    reader = reading.without_label().open([path], unlabelled="keep", **model.columns)
     before = 0
     for X, _, _ in reader:
         if number <= before + X.shape[0]:

@@ -7,7 +7,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 
@@ -47,11 +47,8 @@ def run_convert(args: argparse.Namespace) -> int:
     reading = Reading.from_arguments(args)
     reading.check_label([args.data])
     stored = args.output if cache else args.cache
-    # A cache contains the columns that aggro train reads.
-    uninformative: Literal["keep", "ignore"] = "ignore" if cache else "keep"
-    reader = reading.open(
-        [args.data], skip_bad=args.skip_bad, cache=stored, uninformative=uninformative
-    )
+    kept = "ignore" if cache else "keep"  # a cache contains the columns that aggro train reads
+    reader = reading.open([args.data], skip_bad=args.skip_bad, cache=stored, uninformative=kept)
     if cache:
         for _ in reader:
             pass

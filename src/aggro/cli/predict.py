@@ -56,7 +56,7 @@ def run_predict(args: argparse.Namespace) -> int:
     if args.proba and model.regression:
         raise ValueError("A regression has no probabilities; leave --proba out.")
     reading = reading.but(args.format).without_label()
-    how = {"labelled": False, "skip_bad": args.skip_bad, "cache": args.cache}
+    how = {"unlabelled": "keep", "skip_bad": args.skip_bad, "cache": args.cache}
     reader = reading.open(args.data, **model.columns, **how)
     writer = Writer(model, args.scores, args.proba)
     with opened(args.output) as stream:

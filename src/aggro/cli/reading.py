@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,10 @@ COLUMNS_OF = {
     VW: "the hashed columns of Vowpal Wabbit's format",
     TABLE: "the columns of a table",
 }
+
+
+# Options that have the same names and values in ``aggro.io.read``.
+OPTIONS = ("format", "label", "weight", "text", "categorical", "header", "hash_bits", "labels")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,12 +139,10 @@ class Reading:
         paths: Sequence[str],
         *,
         width: int | None = None,
-        labelled: bool = True,
-        skip_bad: bool = False,
+        raw: bool = False,
         cache: Any = None,
         dtype: Any = float,
-        raw: bool = False,
-        uninformative: Literal["keep", "ignore"] = "keep",
+        **options: Any,
     ) -> Reader:
         """Return a reader.
 
@@ -151,33 +153,21 @@ class Reading:
         width : int, optional
             Number of features of the model; later features are dropped.
         raw : bool, default=False
-            Whether texts are returned as texts.
-        labelled, skip_bad, cache, dtype, uninformative
-            As in ``aggro.io.read``.
+            Whether texts are returned as texts, which are not cached.
+        cache, dtype, **options
+            Further arguments of ``aggro.io.read``.
         """
         self.check(paths)
-        reader = read(
-            list(paths),
-            format=self.format,  # type: ignore[arg-type]
-            label=self.label,
-            columns=self.columns if self.kinds is None else self.kinds,
-            text=self.text,
-            categorical=self.categorical,
-            uninformative=uninformative,
-            weight=self.weight,
-            labels=self.labels,  # type: ignore[arg-type]
-            header=self.header,
-            dtype=dtype,
-            n_features=width,
-            unseen="error" if width is None else "ignore",
-            zero_based="auto" if self.zero_based is None else self.zero_based,
-            hash_bits=self.hash_bits,
-            missing="zero" if self.missing_zero else "error",
-            unlabelled="error" if labelled else "keep",
-            widest=None if width is not None else most_columns(dtype),
-            skip_bad=skip_bad,
-            cache=None if raw else cache,  # texts stay in their files
-        )
+        limits: dict[str, Any] = {"n_features": width, "unseen": "ignore"}
+        if width is None:
+            limits = {"widest": most_columns(dtype)}
+        own = {name: getattr(self, name) for name in OPTIONS} | {
+            "columns": self.columns if self.kinds is None else self.kinds,
+            "zero_based": "auto" if self.zero_based is None else self.zero_based,
+            "missing": "zero" if self.missing_zero else "error",
+        }
+        options = {"unlabelled": "error", **own, **limits, **options}
+        reader = read(list(paths), dtype=dtype, cache=None if raw else cache, **options)
         reader = reader.without_scipy()
         return reader.raw() if raw else reader
 
