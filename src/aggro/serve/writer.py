@@ -1,8 +1,8 @@
 """Group commit: records, the thread that writes them, and the statements of a transaction.
 
-The event loop collects jobs while a commit waits for the disk, and passes them on together when it
-is done. A busy server therefore syncs a few hundred times per second, however many updates arrive.
-The event loop never waits for this thread.
+Jobs of the event loop collect in a queue while a commit waits for the disk, and the next commit
+takes all of them. A busy server therefore syncs a few hundred times per second, however many
+updates arrive. The event loop never waits for this thread.
 
 SQLite releases the GIL several times in each statement, and a busy event loop returns it only after
 a while. The entries of a group are therefore read and written by few statements of many rows. A
@@ -18,7 +18,6 @@ import queue
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -170,6 +169,9 @@ class Job(Struct, gc=False):
     done: Done | None
 
 
+STOP = Job([], None)
+
+
 class Writer:
     """Writes jobs of the event loop in order, and reports when they are on disk."""
 
@@ -177,12 +179,8 @@ class Writer:
         self.journal, self.most = journal, most
         self.waiting = 0  # entries that are not on disk yet
         self.commits = 0
-        self._jobs: deque[Job] = deque()  # for the next commits
-        self._under_way = 0  # jobs in the thread
-        self._hurry = False  # a caller waits for one of the jobs
-        self._planned: asyncio.Handle | None = None  # the next hand-over
-        self._soon = False  # whether it is immediate
-        self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._urgent = threading.Event()  # a caller waits for one of the jobs
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -190,7 +188,6 @@ class Writer:
         """Start the thread; call it on the event loop."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
-        self._hand_over()
 
     def fits(self, entries: int, share: float = 1.0) -> bool:
         """Return whether some entries fit into the queue; any number fits into an empty one."""
@@ -199,56 +196,18 @@ class Writer:
     def submit(self, entries: list[Entry], done: Done | None = None) -> None:
         """Write entries soon; then call ``done`` on the event loop."""
         self.waiting += len(entries)
-        self._jobs.append(Job(entries, done))
-        self._hurry = self._hurry or done is not None
-        if not self._under_way:
-            self._plan()
+        self._jobs.put(Job(entries, done))
+        if done is not None:
+            self._urgent.set()
 
     async def stop(self) -> None:
         """Write all entries and end the thread."""
-        while self.waiting:
-            self._hand_over()
-            await asyncio.sleep(0.002)
-        self._queue.put(None)
+        self._jobs.put(STOP)
+        self._urgent.set()
         await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
 
-    # -- on the event loop ----------------------------------------------------------------------
-
-    def _plan(self) -> None:
-        """Schedule a hand-over: after the requests that have arrived, or a little later."""
-        if self._loop is None or (self._planned and (self._soon or not self._hurry)):
-            return
-        self._unplan()
-        self._soon = self._hurry
-        if self._hurry:
-            self._planned = self._loop.call_soon(self._hand_over)
-        else:
-            self._planned = self._loop.call_later(PATIENCE, self._hand_over)
-
-    def _unplan(self) -> None:
-        if self._planned is not None:
-            self._planned.cancel()
-            self._planned = None
-
-    def _hand_over(self) -> None:
-        """Pass a group to the thread, if it has none."""
-        self._unplan()
-        if self._under_way or not self._jobs:
-            return
-        jobs, size = [], 0
-        while self._jobs and size < GROUP:
-            jobs.append(self._jobs.popleft())
-            size += len(jobs[-1].entries)
-        self._under_way, self._hurry = len(jobs), bool(self._jobs)
-        self._queue.put(jobs)
-
     def _resolve(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
-        """Report to the callers, after passing the next group to the thread."""
-        self._under_way -= len(jobs)
-        if self._hurry:
-            self._hand_over()
-        elif self._jobs and not self._under_way:
-            self._plan()
+        """Report to the callers, on the event loop."""
         place = 0
         for job in jobs:
             mine = outcomes[place : place + len(job.entries)]
@@ -260,7 +219,18 @@ class Writer:
     # -- in the thread --------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while (jobs := self._queue.get()) is not None:
+        """Write one group of waiting jobs after another."""
+        jobs: list[Job] = []
+        while not jobs or jobs[-1] is not STOP:
+            jobs = [self._jobs.get()]
+            self._urgent.wait(PATIENCE)
+            self._urgent.clear()
+            size = len(jobs[0].entries)
+            while size < GROUP and not self._jobs.empty():
+                jobs.append(self._jobs.get())
+                size += len(jobs[-1].entries)
+            if size >= GROUP:
+                self._urgent.set()  # a caller may wait for the others
             self._commit(jobs)
 
     def _commit(self, jobs: list[Job]) -> None:
