@@ -34,7 +34,6 @@ from aggro.serve.messages import (
 )
 from aggro.serve.monitoring import Events, Metrics
 from aggro.serve.service import Service
-from aggro.serve.snapshots import resolve
 
 PAGE = {  # path: file, content type
     "/": ("index.html", b"text/html; charset=utf-8"),
@@ -215,25 +214,22 @@ class Endpoints:
     async def _predict_many(self, asked: list[Any]) -> Reply:
         return Reply(await self.service.predict(asked))
 
-    def learn(self, request: Request) -> Awaitable[Reply]:
+    async def learn(self, request: Request) -> Reply:
         """Answer when the update is on disk and in the model."""
-        return self._update(self.service.example_record, self._decode("learn", request))
+        return await self._update(self.service.example_record, self._decode("learn", request))
 
-    def label(self, request: Request) -> Awaitable[Reply]:
+    async def label(self, request: Request) -> Reply:
         """Answer when the update is on disk and in the model."""
-        return self._update(self.service.label_record, self._decode("label", request))
+        return await self._update(self.service.label_record, self._decode("label", request))
 
-    def _update(self, entry_of: Callable[[Any], Any], asked: Any) -> Awaitable[Reply]:
-        many = isinstance(asked, list)
-        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        reply_of = json if many else receipt_of
-
-        def done(found: Any) -> None:
-            resolve(answer, found if isinstance(found, RequestError) else reply_of(found))
-
-        entries = [entry_of(one) for one in (asked if many else [asked])]
-        self.service.update(entries, done)
-        return answer
+    async def _update(self, record_of: Callable[[Any], Any], asked: Any) -> Reply:
+        """Learn one update, or several, each of which has its own status."""
+        if isinstance(asked, list):
+            return json(await self.service.update([record_of(one) for one in asked]))
+        (receipt,) = await self.service.update([record_of(asked)])
+        if receipt.status != 200:
+            raise RequestError(receipt.status, receipt.error or "")
+        return json(receipt)
 
     def _decode(self, verb: str, request: Request) -> Any:
         """Return the decoded body."""
@@ -321,14 +317,6 @@ class Endpoints:
         rows = calls.examples_of(asked, self.service.learning.adapter, self.limits)
         values = await self.service.infer(rows)
         return json(calls.inferred(asked, self.service.version, values))
-
-
-def receipt_of(receipts: list[calls.Receipt]) -> Reply | RequestError:
-    """Return the answer to one update; in a batch, each receipt has its own status."""
-    (receipt,) = receipts
-    if receipt.status != 200:
-        return RequestError(receipt.status, receipt.error or "")
-    return json(receipt)
 
 
 def _short(error: Exception) -> str:

@@ -12,6 +12,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ from aggro.persistence.record import Record
 from aggro.serve.adapters import Adapter
 from aggro.serve.messages import RequestError
 from aggro.serve.monitoring import Evaluation, Stats
-from aggro.serve.snapshots import Notes
+from aggro.serve.snapshots import Notes, resolve
 from aggro.serve.writer import Outcome, Rejection, Row
 
 SLICE = 0.001  # seconds of learning before other callbacks run
@@ -46,13 +47,6 @@ class Served(msgspec.Struct):
     version: int
 
 
-class PendingReply(msgspec.Struct, gc=False):
-    """A caller that waits until some rows are learned."""
-
-    outcomes: list[Outcome]
-    answer: Callable[[list[Outcome]], None]
-
-
 class Learning:
     """A model that learns the rows of the journal, and the outcome of each."""
 
@@ -72,7 +66,7 @@ class Learning:
         self.on_rejection: Callable[[Rejection], None] = lambda rejection: None
         self.read = msgspec.msgpack.Decoder(input_type).decode
         self.after_turn: Callable[[], None] = lambda: None
-        self._rows: deque[Row | PendingReply] = deque()
+        self._rows: deque[Row | Callable[[], None]] = deque()
         self._rejected: dict[int, str] = {}  # the latest ones, until the journal contains them
         self._working = False
 
@@ -156,10 +150,10 @@ class Learning:
 
     # -- in turns -------------------------------------------------------------------------------
 
-    def take(self, outcomes: list[Outcome], answer: Callable[[list[Outcome]], None]) -> None:
-        """Queue the rows among the outcomes; call ``answer`` when they are learned."""
+    def take(self, outcomes: list[Outcome], answer: asyncio.Future[list[Outcome]]) -> None:
+        """Queue the rows among the outcomes; set them as the answer when they are learned."""
         self._rows.extend([each for each in outcomes if isinstance(each, Row)])
-        self._rows.append(PendingReply(outcomes, answer))
+        self._rows.append(partial(resolve, answer, outcomes))
         if not self._working:  # otherwise a slice is already scheduled
             self._working = True
             asyncio.get_running_loop().call_soon(self._work)
@@ -172,7 +166,7 @@ class Learning:
                 if isinstance(each, Row):
                     self.learn(each)
                 else:
-                    each.answer(each.outcomes)
+                    each()
         finally:
             self._working = bool(self._rows)
             if self._working:

@@ -7,7 +7,6 @@ import contextlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from aggro.serve.monitoring import Evaluation, Totals
 from aggro.serve.snapshots import Notes, Snapshot, Snapshots, SnapshotScheduler, resolve
 from aggro.serve.writer import (
     DelayedLabel,
-    Done,
     Duplicate,
     Entry,
     Example,
@@ -44,7 +42,7 @@ EXPLAINED = 200_000  # features × classes of an explanation: some hundredths of
 encode = msgspec.json.Encoder().encode
 pack = msgspec.msgpack.Encoder().encode  # half the size of JSON, in a quarter of the time
 
-Respond = Callable[[list[calls.Receipt] | RequestError], None]
+Written = Callable[[list[Outcome], asyncio.Future[list[Outcome]]], None]
 
 
 class Service:
@@ -185,29 +183,27 @@ class Service:
             raise RequestError(422, too_many)
         return encode(label)
 
-    def update(self, entries: list[Any], answer: Respond) -> None:
-        """Learn records; they are on disk and in the model when ``answer`` is called.
+    async def update(self, entries: list[Entry]) -> list[calls.Receipt]:
+        """Learn records; return their receipts when they are on disk and in the model."""
+        outcomes = await self._written(entries, self.learning.take)
+        return [self._receipt(outcome) for outcome in outcomes]
 
-        It gets a receipt for each, or one refusal of all.
-        """
-        self._write(entries, partial(self._written, answer))
-
-    def _write(self, entries: list[Any], done: Done) -> None:
-        """Write entries for a caller that waits, unless the queue is full."""
+    def _written(self, entries: list[Entry], then: Written) -> asyncio.Future[list[Outcome]]:
+        """Write entries unless the queue is full; call ``then`` with the outcomes and a future."""
         if self.stopping:
             raise RequestError(503, messages.STOPPING, retry_after=1)
         if not self.writer.fits(len(entries)):
             raise RequestError(429, messages.BUSY, retry_after=1)
+        answer: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+
+        def done(outcomes: list[Outcome], error: Exception | None) -> None:
+            if error is None:
+                then(outcomes, answer)
+            else:
+                resolve(answer, RequestError(503, messages.NO_DISK, retry_after=1))
+
         self.writer.submit(entries, done)
-
-    def _written(self, answer: Respond, outcomes: list[Outcome], error: Exception | None) -> None:
-        if error is None:
-            self.learning.take(outcomes, partial(self._learned, answer))
-        else:
-            answer(RequestError(503, messages.NO_DISK, retry_after=1))
-
-    def _learned(self, answer: Respond, outcomes: list[Outcome]) -> None:
-        answer([self._receipt(outcome) for outcome in outcomes])
+        return answer
 
     def _receipt(self, outcome: Outcome) -> calls.Receipt:
         counts, version = self.learning.stats.counts, self.version
@@ -230,7 +226,9 @@ class Service:
 
     async def explain(self, id: str) -> calls.Explanation:
         """Explain what the current model predicts for a stored prediction."""
-        found = await self._find(id)
+        (found,) = await self._written(
+            [Lookup(id)], lambda outcomes, answer: resolve(answer, outcomes)
+        )
         if not isinstance(found, Found):
             raise RequestError(404, messages.REJECTED[404])
         adapter = self.learning.adapter
@@ -252,17 +250,6 @@ class Service:
             served=served.prediction if served else None,
             served_version=served.version if served else None,
         )
-
-    async def _find(self, id: str) -> Outcome:
-        """Return the features of an id from the journal."""
-        asked: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
-
-        def done(outcomes: list[Outcome], error: Exception | None) -> None:
-            resolve(asked, outcomes if error is None else RequestError(503, messages.NO_DISK, 1))
-
-        self._write([Lookup(id)], done)
-        (found,) = await asked
-        return found
 
     # -- the end --------------------------------------------------------------------------------
 
