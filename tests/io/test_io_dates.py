@@ -151,3 +151,16 @@ def test_missing_values_of_every_kind_count_as_nothing():
         assert model.decision_function([{**rows[1], "size": missing}]) == model.decision_function(
             [{**rows[1], "size": 0.0}]
         )
+
+
+@pytest.mark.parametrize("name", ["later.csv", "later.jsonl"])
+def test_absent_dates_of_irregular_json_keep_their_columns(tmp_path, name):
+    rows = [{"when": f"2024-01-{i % 28 + 1:02d}", "a": i, f"k{i % 3}": "x"} for i in range(60)]
+    (tmp_path / "first.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    first = aggro.io.read(tmp_path / "first.jsonl", hash_bits=4)
+    (width,) = {batch.X.shape[1] for batch in first}
+    lines = {"later.csv": "a,k1\n2,x\n", "later.jsonl": '{"a": 2, "k1": "x"}\n'}
+    (tmp_path / name).write_text(lines[name])
+    later = aggro.io.read(tmp_path / name, columns=first.columns, hash_bits=4, missing="zero")
+    (batch,) = later
+    assert batch.X.shape == (1, width) and batch.X.nnz == 2

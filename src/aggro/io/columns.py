@@ -192,53 +192,46 @@ def numeric_names(kinds: Mapping[str, str]) -> list[str]:
 OTHERS = "*"  # with "hashed": all columns that are not named
 
 
+HASHED = ("category", "text", "hashed")  # kinds without columns of their own
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """The kind of each column, and the columns of label and weight."""
 
     label: str | None
     weight: str | None
-    numbers: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    hashed: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-    dates: tuple[str, ...] = ()
-    cycles: tuple[str, ...] = ()
+    kinds: Mapping[str, str]
     is_open: bool = False  # other columns are hashed, and named ones may be absent
 
     @classmethod
     def of(cls, kinds: Mapping[str, str], options: Options) -> Plan:
         """Return the plan of a mapping from names to kinds."""
+        named = {name: kind for name, kind in kinds.items() if (name, kind) != (OTHERS, "hashed")}
+        return cls(options.label, options.weight, named, len(named) < len(kinds))
 
-        def those(kind: str) -> tuple[str, ...]:
-            return tuple(n for n, k in kinds.items() if k == kind and (n, k) != (OTHERS, "hashed"))
-
-        is_open = kinds.get(OTHERS) == "hashed"
-        numbers, categories, texts, hashed, ignored, dates, cycles = map(those, KINDS)
-        ends, named = (options.label, options.weight), (numbers, categories, texts, hashed)
-        return cls(*ends, *named, ignored, dates, cycles, is_open)
+    def those(self, *kinds: str) -> list[str]:
+        """Return the columns of some kinds, one kind after another."""
+        return [name for kind in kinds for name, each in self.kinds.items() if each == kind]
 
     @property
     def is_hashed(self) -> bool:
         """Whether any column is hashed."""
-        return bool(self.categories or self.texts or self.hashed or self.is_open)
+        return self.is_open or bool(self.those(*HASHED))
 
     @property
     def numeric(self) -> int:
         """The number of columns of X that are not hashed, which come first."""
-        parts = len(DATE_PARTS) * len(self.dates) + len(CYCLES) * len(self.cycles)
-        return len(self.numbers) + parts
+        return len(numeric_names(self.kinds))
 
     def width(self, options: Options) -> int:
         """Return the number of columns of X."""
         return self.numeric + (options.n_hashed if self.is_hashed else 0)
 
     @property
-    def features(self) -> tuple[str, ...]:
+    def features(self) -> list[str]:
         """All columns that are features."""
-        one = self.numbers + self.categories + self.texts + self.hashed
-        return one + self.dates + self.cycles
+        return [name for name, kind in self.kinds.items() if kind != "ignored"]
 
     @property
     def used(self) -> list[str]:
@@ -256,19 +249,19 @@ class Plan:
         check_present(needed, present, path)
         if not self.is_open:
             return self
+        kinds = {
+            name: kind
+            for name, kind in self.kinds.items()
+            if name in present or kind not in HASHED  # others keep their columns of X
+        }
+        known = {*self.kinds, self.label, self.weight}
+        kinds |= {name: "hashed" for name in present if name not in known}
+        return dataclasses.replace(self, kinds=kinds)
 
-        def those(names: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(name for name in names if name in present)
-
-        new = tuple(name for name in present if name not in (*self.used, *self.ignored))
-        return dataclasses.replace(
-            self,
-            categories=those(self.categories),
-            dates=those(self.dates),
-            cycles=those(self.cycles),
-            texts=those(self.texts),
-            hashed=those(self.hashed) + new,
-        )
+    def without_hashed(self, *, is_open: bool) -> Plan:
+        """Return the plan of the other columns."""
+        kinds = {name: kind for name, kind in self.kinds.items() if kind != "hashed"}
+        return dataclasses.replace(self, kinds=kinds, is_open=is_open)
 
 
 def plan_of(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.io.batch import MOST_KEPT_PROBLEMS, Batch, RawRows, Report, Strings, from_entries
-from aggro.io.columns import Plan
+from aggro.io.columns import HASHED, Plan
 from aggro.io.options import BadLine, Options
 from aggro.io.strings import (
     DATE_PARTS,
@@ -67,6 +67,7 @@ class Encoder:
         self, plan: Plan, options: Options, report: Report, path: str, *, unit: str = "line"
     ) -> None:
         self.plan, self.options, self.report = plan, options, report
+        self.numeric = plan.numeric
         self.path, self.unit = path, unit
 
     def encode(
@@ -99,8 +100,9 @@ class Encoder:
         self._raise_or_count(faults, lines, others, n_others)
 
     def _numbers(self, columns: Mapping[str, Column], faults: _Faults) -> NDArray[Any]:
-        matrix = np.zeros((faults.n_rows, len(self.plan.numbers)), self.options.dtype)
-        for place, name in enumerate(self.plan.numbers):
+        names = self.plan.those("number")
+        matrix = np.zeros((faults.n_rows, len(names)), self.options.dtype)
+        for place, name in enumerate(names):
             if name not in columns:  # an open plan may have columns that this table lacks
                 continue
             column = columns[name]
@@ -117,8 +119,8 @@ class Encoder:
                 name,
                 f"; expected a finite {self.options.dtype}; {TAKEN_AS_ZERO}",
             )
-        parts = [self._dates(name, columns, faults, 0) for name in self.plan.dates]
-        parts += [self._dates(name, columns, faults, 1) for name in self.plan.cycles]
+        parts = [self._dates(name, columns, faults, 0) for name in self.plan.those("date")]
+        parts += [self._dates(name, columns, faults, 1) for name in self.plan.those("cycle")]
         return np.hstack([matrix, *parts]).astype(self.options.dtype) if parts else matrix
 
     def _dates(
@@ -160,13 +162,13 @@ class Encoder:
     def _require(self, columns: Mapping[str, Column], faults: _Faults) -> None:
         """Report infinite hashed numbers, and missing values unless they count as zero."""
         largest = np.finfo(self.options.dtype).max
-        for name in self.plan.hashed:
+        for name in self.plan.those("hashed"):
             column = columns[name]
             wrong = column.numeric & ~(np.abs(column.values) <= largest)
             faults.add(wrong, column, name, f"; expected a finite {self.options.dtype}")
         if self.options.missing == "zero":
             return
-        for name in self.plan.categories + self.plan.texts + self.plan.hashed:
+        for name in self.plan.those(*HASHED):
             missing = columns[name].missing
             advice = "; expected a value; pass {missing=zero} to do without"
             faults.add(missing, columns[name], name, advice)
@@ -180,9 +182,9 @@ class Encoder:
             return numbers
         rows, places = np.nonzero(numbers)
         parts: list[Entries] = [(rows, places, numbers[rows, places])]
-        parts += [self._one_hot(name, columns[name]) for name in self.plan.categories]
-        parts += [self._words(name, columns[name]) for name in self.plan.texts]
-        for name in self.plan.hashed:
+        parts += [self._one_hot(name, columns[name]) for name in self.plan.those("category")]
+        parts += [self._words(name, columns[name]) for name in self.plan.those("text")]
+        for name in self.plan.those("hashed"):
             column = columns[name]
             parts.append(self._one_hot(name, column, ~(column.missing | column.numeric)))
             present = np.flatnonzero(column.numeric & np.isfinite(column.values))
@@ -204,12 +206,13 @@ class Encoder:
         return self._hashed(keys)
 
     def _raw(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> RawRows:
-        def those(names: tuple[str, ...]) -> Strings:
-            return {name: (columns[name].strings(), columns[name].missing) for name in names}
+        def those(kind: str) -> Strings:
+            named = {name: columns[name] for name in self.plan.those(kind)}
+            return {name: (column.strings(), column.missing) for name, column in named.items()}
 
-        categories, texts = those(self.plan.categories), those(self.plan.texts)
-        kinds = dict.fromkeys(self.plan.numbers, "number")
-        kinds |= dict.fromkeys(self.plan.dates, "date") | dict.fromkeys(self.plan.cycles, "cycle")
+        categories, texts = those("category"), those("text")
+        numeric = self.plan.those("number", "date", "cycle")
+        kinds = {name: self.plan.kinds[name] for name in numeric}
         return RawRows(numbers, kinds, categories, texts, np.arange(len(numbers)))
 
     def _one_hot(
@@ -233,7 +236,7 @@ class Encoder:
 
     def _hashed(self, keys: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the columns of hashes, which may have more bits than needed."""
-        return (keys & (self.options.n_hashed - 1)).astype(np.int64) + self.plan.numeric
+        return (keys & (self.options.n_hashed - 1)).astype(np.int64) + self.numeric
 
     def _raise_or_count(
         self, faults: _Faults, lines: NDArray[np.int64], others: Sequence[BadLine], n_others: int

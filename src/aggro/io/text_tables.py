@@ -240,7 +240,7 @@ def json_batches(path: str, options: Options, report: Report) -> Iterator[Batch]
         sample, again = sampled(blocks)
         plan = _json_plan(sample, options, report)
         if options.raw:  # later keys are not used
-            plan = dataclasses.replace(plan, hashed=(), is_open=False)
+            plan = plan.without_hashed(is_open=False)
         rows = _JsonRows(plan, options, report, path)
         for number, line in _numbered_lines(again):
             if line is not None and not line.strip():
@@ -262,14 +262,14 @@ class _JsonRows:
 
     def __init__(self, plan: Plan, options: Options, report: Report, path: str) -> None:
         self.plan, self.dtype = plan, options.dtype
-        self.hashed, self.ignored = set(plan.hashed), set(plan.ignored)
-        self.numeric = {*plan.numbers, *plan.dates, *plan.cycles}
+        self.hashed, self.ignored = set(plan.those("hashed")), set(plan.those("ignored"))
+        self.numeric = set(plan.those("number", "date", "cycle"))
         self.ends = [name for name in (plan.label, plan.weight) if name is not None]
         self.named = [n for n in plan.used if n not in self.hashed or n in self.ends]
         self.is_strict = options.missing == "error"
         self.largest = float(np.finfo(options.dtype).max)
         # Keys may be absent in an open plan, which only this class knows from null values.
-        own = dataclasses.replace(plan, hashed=(), is_open=plan.is_open or bool(plan.hashed))
+        own = plan.without_hashed(is_open=plan.is_open or bool(self.hashed))
         self.encoder = Encoder(own, dataclasses.replace(options, missing="zero"), report, path)
         self._clear()
 
