@@ -9,7 +9,7 @@ import numpy as np
 
 from aggro.extras import optional
 from aggro.learner import Array
-from aggro.plot.style import close_figure, open_figure
+from aggro.plot import close_figure, open_figure
 from aggro.variants import from_name
 
 NAMES = ("Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI")

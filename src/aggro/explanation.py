@@ -65,7 +65,7 @@ def draw_bars(
     shares: bool,
 ) -> Any:
     """Draw a bar for each word, the strongest at the top; return the figure, or write it."""
-    from aggro.plot.style import COLOURS, close_figure, open_figure
+    from aggro.plot import COLOURS, close_figure, open_figure
 
     figure, (axes,) = open_figure(path, figsize=(7.0, 1.2 + 0.3 * max(len(words), 1)))
     sizes = [100.0 * value if shares else value for _, value in words]

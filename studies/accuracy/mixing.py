@@ -21,7 +21,7 @@ from aggro.learner import Learner, rows_of
 from aggro.merging.changes import Change, add_in_tree, apply, change_between
 from aggro.merging.learners import merge_round, shard_of
 from aggro.merging.parts import take_apart
-from aggro.plot.style import COLOURS, close_figure, open_figure
+from aggro.plot import COLOURS, close_figure, open_figure
 from aggro.settings import METRICS as METRIC_TABLE
 from aggro.settings import Settings
 

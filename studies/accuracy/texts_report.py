@@ -82,7 +82,7 @@ def _verdict(results: Results) -> str:
 
 
 def _draw(results: Results) -> None:
-    from aggro.plot.style import close_figure, open_figure
+    from aggro.plot import close_figure, open_figure
 
     figure, (axes,) = open_figure(PICTURE, figsize=(7.5, 4.4))
     places = np.arange(len(results))

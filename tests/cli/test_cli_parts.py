@@ -11,10 +11,10 @@ from cli_helpers import run, write_numbers
 from scipy.sparse import csr_matrix
 
 import aggro.demo
-import aggro.plot.style
+import aggro.plot
 from aggro.cli import main
 from aggro.cli.describe import row_of_text
-from aggro.cli.output import Console, draw_curves
+from aggro.cli.output import Console
 from aggro.cli.progress import Constant
 from aggro.cli.reading import guess_rows, with_example_number
 
@@ -53,10 +53,8 @@ def test_the_constant_of_a_regression_is_the_mean_so_far():
 )
 def test_curves_go_through_the_errors(measured, scale, monkeypatch):
     figures = []
-    monkeypatch.setattr(
-        aggro.plot.style, "close_figure", lambda figure, path: figures.append(figure)
-    )
-    draw_curves({"PA-I": [(128, 0.5), (256, 0.3)]}, 0.7, measured, "curves.png")
+    monkeypatch.setattr(aggro.plot, "close_figure", lambda figure, path: figures.append(figure))
+    aggro.plot.draw_curves({"PA-I": [(128, 0.5), (256, 0.3)]}, 0.7, measured, "curves.png")
     curve, constant = figures[0].axes[0].get_lines()
     assert curve.get_xydata().tolist() == [[128, 0.5 * scale], [256, 0.3 * scale]]
     assert list(constant.get_ydata()) == [0.7 * scale] * 2

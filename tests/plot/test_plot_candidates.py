@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
-from aggro.plot.style import open_figure
+from aggro.plot import open_figure
 from aggro.selection.search_space import CLASSIFICATION_PAIRS
 
 plt = pytest.importorskip("matplotlib.pyplot")

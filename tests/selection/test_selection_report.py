@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_digits
 
 import aggro
-from aggro.plot.selection import draw_report
+from aggro.plot import draw_report
 from aggro.selection.search_space import CLASSIFICATION_PAIRS
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings

@@ -24,13 +24,12 @@ from aggro.cli.options import (
     names,
     new_parser,
 )
-from aggro.cli.output import Console, check_files, draw_curves, write_report
+from aggro.cli.output import Console, check_files, write_report
 from aggro.cli.predict import measure
 from aggro.cli.reading import Reading, with_example_number
 from aggro.io.sources import STANDARD_INPUT, expand, open_bytes
 from aggro.settings import Task
-from aggro.sweeping.result import SHORT_NAMES, SweepRow
-from aggro.sweeping.sweep import sweep
+from aggro.sweeping.sweep import SHORT_NAMES, SweepRow, sweep
 from aggro.variants import find
 
 EXAMPLES = """
@@ -99,6 +98,8 @@ def run(args: argparse.Namespace) -> int:
         write_report(args.json, results)
     if args.plot:
         curves = {model.title: row.curve for model, row in zip(models, result.rows, strict=True)}
+        from aggro.plot import draw_curves
+
         draw_curves(curves, result.constant_error, models[0].measured, args.plot)
     return 0
 

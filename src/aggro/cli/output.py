@@ -135,7 +135,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str] = ())
         if path is None or path == STANDARD_OUTPUT:
             continue
         if option == "--plot":
-            from aggro.plot.style import check_picture
+            from aggro.plot import check_picture
 
             check_picture(path)
         # A valid cache is only read, even in a folder that is not writable.
@@ -177,44 +177,6 @@ def write_report(path: str, report: Any) -> None:
     """Write a report as JSON."""
     with opened(path) as stream:
         stream.write(json.dumps(report, indent=2) + "\n")
-
-
-Curve = Sequence[tuple[int, float]]
-
-
-def draw_curves(
-    curves: Mapping[str, Curve], baseline: float | None, measured: str, path: str
-) -> None:
-    """Draw the progressive error of each model against the examples seen.
-
-    Parameters
-    ----------
-    curves : mapping
-        By the name of a model: pairs of examples seen and progressive error.
-    baseline : float, optional
-        Error of the constant prediction.
-    measured : str
-        Name of the error (see ``error_name``).
-    path : str
-        Picture to write.
-    """
-    from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure, with_unit
-
-    *bright, grey = COLOURS
-    figure, (axes,) = open_figure(path, figsize=(7.5, 4.5))
-    scale = 100.0 if measured == "mistakes" else 1.0
-    for number, (name, curve) in enumerate(curves.items()):
-        colour, marker = bright[number % len(bright)], MARKERS[number % len(MARKERS)]
-        seen, errors = [n for n, _ in curve], [scale * error for _, error in curve]
-        axes.plot(seen, errors, marker=marker, ms=4, color=colour, label=name)
-    if baseline is not None:
-        axes.axhline(scale * baseline, color=grey, ls="--", label="constant")
-    axes.set_xscale("log", base=2)
-    axes.set_xlabel("examples seen (each predicted first, then learned)")
-    axes.set_ylabel(f"{with_unit(measured)} so far")
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    close_figure(figure, path)
 
 
 # -- errors --------------------------------------------------------------------------------------

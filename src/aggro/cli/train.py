@@ -38,7 +38,6 @@ from aggro.cli.output import (
     STANDARD_OUTPUT,
     Console,
     check_files,
-    draw_curves,
     label_text,
     listed,
     write_report,
@@ -356,6 +355,8 @@ class Training:
         if args.plot:
             curve = [(line.examples, line.so_far) for line in progress.lines]
             baseline = progress.lines[-1].baseline
+            from aggro.plot import draw_curves
+
             draw_curves({model.title: curve}, baseline, model.measured, args.plot)
         console.note(f"saved {args.output}")
 

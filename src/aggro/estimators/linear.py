@@ -308,7 +308,7 @@ class LinearModel(OnlineEstimator):
                 "There is no model selection to report: nothing is 'auto' among C, metric and "
                 "scale, or keep_best() has ended the selection."
             )
-        from aggro.plot.selection import with_picture
+        from aggro.plot import with_picture
 
         return with_picture(learner.report(), path)
 
@@ -322,7 +322,7 @@ class LinearModel(OnlineEstimator):
         path : path, optional
             Where to save the figure.
         """
-        from aggro.plot.selection import draw_candidates
+        from aggro.plot import draw_candidates
 
         return draw_candidates(self.candidates_, error_name(self._learner.settings), path)
 

@@ -272,14 +272,14 @@ class SelectingStream(_core.Stream):
 
         With a path, a picture of it is drawn there.
         """
-        from aggro.plot.selection import with_picture
+        from aggro.plot import with_picture
 
         with self._lock:
             return with_picture(self._searched("selection_report()").report(), path)
 
     def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each candidate against C; return the figure."""
-        from aggro.plot.selection import draw_candidates
+        from aggro.plot import draw_candidates
 
         return draw_candidates(self.candidates_, error_name(self._settings(2)), path)
 

@@ -216,7 +216,7 @@ class TextEstimator(Estimator, RiverProtocol):
             raise AttributeError(
                 "There is no selection to report: nothing is 'auto', or keep_best() has ended it."
             )
-        from aggro.plot.selection import with_picture
+        from aggro.plot import with_picture
 
         return with_picture(selection.report(), path)
 
