@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggro.merging import schedule
-from aggro.merging.blocks import Summary
+from aggro.merging.blocks import Block, Summary, summarise
 from aggro.merging.schedule import Task, is_local, partitions_per_task, rounds_for, tasks_of
 
 
@@ -32,6 +32,15 @@ def test_a_pass_learns_every_partition_whole_or_in_all_its_parts(partitions, rou
     assert parts == {1} if schedule.is_whole(partitions, rounds) else parts == {rounds}
     assert len(learned) == partitions * parts.pop()
     assert all(task.skip == (5 if task.partition == 0 else 0) for task in tasks)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [([1, "a"], "y mixes numbers and text"), (["a", None], "missing label, None")],
+)
+def test_mixed_and_missing_labels_of_a_partition_are_reported(labels, message):
+    y = np.array(labels * 3, dtype=object)
+    assert message in summarise(Block(np.ones((6, 2)), y, None)).error
 
 
 def test_only_little_data_are_learned_on_one_worker():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggro.classes import Classes
+from aggro.labels import plain_labels
 from aggro.learner import Array
 from aggro.text.sources import Laid, Listed
 from aggro.text.table import Table
@@ -81,9 +82,10 @@ def summarise(block: Block | Failed) -> Summary:
         return Summary(error=block.message)
     try:
         block.check()
+        y = plain_labels(block.y)
     except ValueError as error:
         return Summary(error=str(error))
-    rows, X, y = len(block), block.X, np.asarray(block.y)
+    rows, X = len(block), block.X
     if isinstance(X, Table):
         nbytes, width = sum(map(_letters, X.texts)), 1
         entries: float = nbytes / LETTERS
