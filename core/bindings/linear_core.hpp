@@ -145,16 +145,22 @@ class LinearCore {
         });
     }
 
-    /// Continue some models of another core.
-    void continue_models(LinearCore& from, const std::vector<std::size_t>& models) {
+    /// Continue some models of another core; `labels` are the outputs of each that continue in
+    /// those of the new ones, by default all.
+    void continue_models(LinearCore& from, const std::vector<std::size_t>& models,
+                         const std::vector<std::size_t>& labels) {
         Guard::alone_with_all({&guard, &from.guard}, [&] {
             const Shape &own = model.shape, &other = from.model.shape;
             for (const std::size_t each : models)
                 if (each >= other.models) throw std::invalid_argument("there is no such model");
+            const std::size_t before = other.outputs / other.models;
+            for (const std::size_t each : labels)
+                if (each >= before || from.model.groups_per_model() != before)
+                    throw std::invalid_argument("there is no such label");
             if (models.size() != own.models || own.features != other.features ||
-                own.outputs * other.models != other.outputs * own.models)
+                own.outputs != own.models * (labels.empty() ? before : labels.size()))
                 throw std::invalid_argument("these models have another shape");
-            aggro::continue_models(model, from.model, models);
+            aggro::continue_models(model, from.model, models, labels);
         });
     }
 

@@ -90,7 +90,9 @@ void bind_model(nb::module_& m, const char* name) {
             "load_state", &G::load_state, "state"_a,
             "Restore what state() returned; an array that does not fit raises and changes nothing.")
         .def("continue_models", &G::continue_models, "source"_a, "models"_a,
-             "Continue model models[i] of another core in model i.")
+             "labels"_a = std::vector<std::size_t>(),
+             "Continue model models[i] of another core in model i; with labels, output labels[k] "
+             "of each model in its output k.")
         .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
              "Continue another core with more classes: position[c] is the new number of class c, "
              "and change is the matrix that maps the outputs of a model to the new ones, row by "

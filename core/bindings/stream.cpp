@@ -124,6 +124,15 @@ void bind_stream(nb::module_& m) {
                      "collections.abc.Sequence[int], change: collections.abc.Sequence[float], "
                      "shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, "
                      "memory: float) -> None"))
+        .def("_relabel", &Stream::relabel, "classes"_a, "from_outputs"_a,
+             nb::sig("def _relabel(self, classes: list[typing.Any], from_outputs: "
+                     "collections.abc.Sequence[int]) -> None"))
+        .def("_widen_labels", &Stream::add_labels, "classes"_a, "from_outputs"_a, "shape"_a,
+             "groups"_a, "own_sum"_a, "average_from"_a, "memory"_a,
+             nb::sig("def _widen_labels(self, classes: list[typing.Any], from_outputs: "
+                     "collections.abc.Sequence[int], shape: Shape, groups: list[Group], own_sum: "
+                     "list[int], average_from: int, memory: float) -> None"))
+        .def_prop_ro("_several", &Stream::several)
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
@@ -156,7 +165,10 @@ void bind_stream(nb::module_& m) {
             give_signature<1>(stream, "predict_one",
                               "predict_one($self, /, x)\n--\n\nPredict the target for the features "
                               "x. Features that were never learned count as zero.");
+            give_signature<2>(stream, "flush",
+                              "flush($self, /)\n--\n\nLearn the waiting examples of an incomplete "
+                              "mini-batch.");
         },
         "stream"_a, nb::sig("def give_signatures(stream: type) -> None"),
-        "Make the signatures of learn_one and predict_one readable for inspect.signature.");
+        "Make the signatures of public methods readable for inspect.signature.");
 }

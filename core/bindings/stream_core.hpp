@@ -2,21 +2,18 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
-#include <optional>
 #include <utility>
 
-#include "guard.hpp"
-#include "linear/add_classes.hpp"
-#include "stream_state.hpp"
+#include "stream_parts.hpp"
 
 namespace aggro {
 
 namespace nb = nanobind;
 
 /// A model with its lock; a failing call leaves it unchanged.
-class Stream {
+class Stream : public StreamParts {
   public:
-    Stream(bool regression, const Bounds& bounds) : regression_(regression), bounds_(bounds) {}
+    using StreamParts::StreamParts;
 
     // -- learning and predicting --------------------------------------------------------------
 
@@ -33,21 +30,23 @@ class Stream {
         reading_.read(x, known_.features, bounds_.buckets());
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
-        double target = 0;
+        const bool is_set = !regression_ && PyAnySet_Check(y.ptr());
+        targets_.assign(1, 0.0);
         std::int64_t label = -1;
         if (regression_)
-            target = number_of(y, [] { return std::string("y"); });
-        else
+            targets_[0] = number_of(y, [] { return std::string("y"); });
+        else if (!is_set)
             label = known_.classes.find(y, Vocabulary::hash_of(y));
+        const bool grows = is_set ? !read_labels(y) : !regression_ && label < 0;
         if (weight == 0) return;
+        if (!regression_ && is_set != known_.several) check_first(y, is_set);
         check_norm(self);
-        const bool new_class = !regression_ && label < 0;
-        if (known_.selects()) return learn_in_selection(self, y, label, target, weight);
-        if (!new_class && cannot_fail(target, weight)) return take_in(label, target, weight);
-        all_or_nothing(new_class && known_.classes.size() > 0, [&] {
-            if (new_class) label = add_class(self, y);
+        if (known_.selects()) return learn_in_selection(self, y, label, weight, grows);
+        if (!grows && cannot_fail(targets_[0], weight)) return take_in(label, weight);
+        all_or_nothing(grows && (is_set || known_.classes.size() > 0), [&] {
+            if (grows) label = add_class(self, y);
             known_.waiting.extreme = true;
-            take_in(label, target, weight);
+            take_in(label, weight);
         });
     }
 
@@ -55,10 +54,11 @@ class Stream {
         Reader reader(*this);
         const StreamRow row = reader.read(x);
         const std::size_t classes = known_.classes.size();
-        if (classes == 0 && !regression_) return nb::none();
+        if (classes == 0 && !regression_ && !known_.several) return nb::none();
         std::vector<double> kept;
         const std::span<const double> scores = scores_of(self, row, kept);
         if (regression_) return nb::float_(scores[0]);
+        if (known_.several) return labels_above_zero(scores);
         const auto best = classes == 2
                               ? std::ptrdiff_t{scores[0] > 0}
                               : std::max_element(scores.begin(), scores.end()) - scores.begin();
@@ -114,136 +114,6 @@ class Stream {
         }
         known_.waiting = {};
     }
-
-    // -- models of another shape ---------------------------------------------------------------
-
-    /// Replace the model by a single one, with the same classes if there are any.
-    void rebuild(const nb::list& classes, const Shape& shape, std::vector<Group> groups,
-                 std::vector<std::size_t> own_sum, std::int64_t average_from, double memory,
-                 const nb::dict& arrays) {
-        const Guard::Hold hold(guard_);
-        auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
-                                                   average_from, memory);
-        load(model->model, arrays);
-        model->survey();
-        Vocabulary names = vocabulary_of(classes);
-        replace_model(std::move(model));
-        known_.classes = std::move(names);
-        known_.selection = nb::none();
-        known_.waiting.extreme = true;
-    }
-
-    /// Replace the model by a model selection of the Python side.
-    void select_models(const nb::list& classes, nb::object selection) {
-        const Guard::Hold hold(guard_);
-        Vocabulary names = vocabulary_of(classes);
-        known_.classes = std::move(names);
-        known_.selection = std::move(selection);
-    }
-
-    nb::object selection() {
-        const Guard::Hold hold(guard_);
-        return known_.selection;
-    }
-    void set_selection(nb::object selection) {
-        const Guard::Hold hold(guard_);
-        known_.selection = std::move(selection);
-    }
-
-    /// Add the first class; the model has an output for two classes already.
-    void add_first_class(nb::handle label) {
-        const Guard::Hold hold(guard_);
-        known_.classes.add(label, Vocabulary::hash_of(label));
-    }
-
-    /// Renumber the classes and the labels of waiting examples.
-    void renumber_classes(const nb::list& classes, const std::vector<std::size_t>& position) {
-        const Guard::Hold hold(guard_);
-        Vocabulary names = vocabulary_of(classes);
-        for (const std::int64_t label : known_.waiting.labels)
-            if (label >= static_cast<std::int64_t>(position.size()))
-                throw nb::value_error(
-                    "a class of a waiting example is missing from the new classes");
-        for (std::int64_t& label : known_.waiting.labels)
-            if (label >= 0)
-                label = static_cast<std::int64_t>(position[static_cast<std::size_t>(label)]);
-        known_.classes = std::move(names);
-    }
-
-    /// Add classes to the model; `position[c]` is the new number of class c.
-    void add_classes(const nb::list& classes, std::vector<std::size_t> position,
-                     std::vector<double> change, const Shape& shape, std::vector<Group> groups,
-                     std::vector<std::size_t> own_sum, std::int64_t average_from, double memory) {
-        const Guard::Hold hold(guard_);
-        auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
-                                                   average_from, memory);
-        aggro::add_classes(model->model, known_.model->model, {position, std::move(change)});
-        model->take_extreme_from(*known_.model);
-        renumber_classes(classes, position);
-        replace_model(std::move(model));
-    }
-
-    void resume(const nb::list& names, const nb::dict& arrays) {
-        const Guard::Hold hold(guard_);
-        known_.resume(names, arrays, bounds_);
-    }
-
-    /// Return names, classes and arrays under one lock.
-    nb::tuple dump(bool with_model) {
-        const Guard::Hold hold(guard_);
-        return nb::make_tuple(names(), classes(), known_.arrays(with_model));
-    }
-
-    nb::list names() {
-        const Guard::Hold hold(guard_);
-        return known_.features.list();
-    }
-    /// Return the slots of features that count as zero.
-    std::vector<std::int32_t> ignored() {
-        const Guard::Hold hold(guard_);
-        return known_.features.all_ignored();
-    }
-    nb::list classes() {
-        const Guard::Hold hold(guard_);
-        return known_.classes.list();
-    }
-
-    nb::tuple progress() {
-        const Guard::Hold hold(guard_);
-        return known_.progress();
-    }
-    nb::tuple weights() {
-        const Guard::Hold hold(guard_);
-        return known_.weights();
-    }
-
-    std::int64_t examples() {
-        const Guard::Hold hold(guard_);
-        if (known_.selects()) return nb::cast<std::int64_t>(known_.selection.attr("examples"));
-        return known_.model->model.counters.examples;
-    }
-    /// Return the number of examples learned or waiting.
-    std::int64_t taken() {
-        const Guard::Hold hold(guard_);
-        return examples() + static_cast<std::int64_t>(known_.waiting.size());
-    }
-    std::size_t slots() {
-        const Guard::Hold hold(guard_);
-        return known_.model->model.shape.features;
-    }
-
-    StreamState copy_state() {
-        const Guard::Hold hold(guard_);
-        return known_.copy();
-    }
-    void restore_state(const StreamState& knowledge) {
-        const Guard::Hold hold(guard_);
-        known_ = knowledge.copy();
-    }
-
-    Guard& guard() { return guard_; }
-
-    bool records_margins = false;  ///< record the margins of each example before learning it
 
   private:
     /// Locks the stream for one learning call, against other threads and against Python code that
@@ -316,43 +186,53 @@ class Stream {
                 "handle; scale the features");
     }
 
-    /// Run `body` and undo it if it raises. `replaces`: `body` replaces the model before it changes
-    /// anything, so that the model itself can be kept instead of a copy.
-    template <class Body>
-    void all_or_nothing(bool replaces, Body&& body) {
-        StreamState before = replaces ? known_.copy_without_model() : known_.copy();
-        before_ = &before;
-        try {
-            body();
-            if (!known_.model->survey())
-                throw BadExample("the model overflows; scale the features or the target");
-        } catch (const BadExample& bad) {
-            undo();
-            throw nb::value_error(
-                (std::string("this example cannot be learned: ") + bad.what()).c_str());
-        } catch (...) {
-            undo();
-            throw;
-        }
-        before_ = nullptr;
-    }
-
-    void undo() {
-        StreamState& before = *std::exchange(before_, nullptr);
-        if (!before.model) before.model = std::move(known_.model);  // it was not replaced yet
-        known_ = std::move(before);
-    }
-
-    /// Replace the model; keep the first one that is replaced for `undo`.
-    void replace_model(std::unique_ptr<StreamModel> model) {
-        std::swap(known_.model, model);
-        if (before_ && !before_->model) before_->model = std::move(model);
-    }
-
-    /// Add a new class; the Python side extends the model.
+    /// Add a new class, or those of a set of labels; the Python side extends the model. Return the
+    /// number of the class; -1 for a set.
     std::int64_t add_class(nb::handle self, nb::handle label) {
+        if (PyAnySet_Check(label.ptr())) {
+            self.attr("_add_labels")(label);
+            read_labels(label);
+            return -1;
+        }
         self.attr("_add_class")(label);
         return known_.classes.find(label, Vocabulary::hash_of(label));
+    }
+
+    /// Read a set of labels as targets of 1 and -1; return whether the model knows all of them.
+    bool read_labels(nb::handle labels) {
+        targets_.assign(known_.targets(), -1.0);
+        bool known = known_.several;
+        for (nb::handle label : nb::iter(labels)) {
+            const std::int64_t number = known_.classes.find(label, Vocabulary::hash_of(label));
+            if (known && number >= 0)
+                targets_[static_cast<std::size_t>(number)] = 1;
+            else
+                known = false;
+        }
+        return known;
+    }
+
+    /// Raise unless the first example decides whether examples have sets of labels.
+    void check_first(nb::handle y, bool is_set) {
+        if (is_set && examples() == 0 && known_.waiting.size() == 0 && known_.classes.size() == 0)
+            return;
+        const std::string given = nb::repr(y).c_str();
+        throw nb::value_error(
+            (is_set ? "y is a set of labels, " + given +
+                          ", and earlier examples have one class each; give one class, or begin "
+                          "with sets"
+                    : "y is " + given +
+                          ", and earlier examples have sets of labels; give a set, "
+                          "such as {" +
+                          given + "}")
+                .c_str());
+    }
+
+    nb::object labels_above_zero(std::span<const double> scores) const {
+        nb::set labels;
+        for (std::size_t c = 0; c < known_.classes.size(); ++c)
+            if (scores[c] > 0) labels.add(nb::borrow(known_.classes.name(c)));
+        return labels;
     }
 
     /// Marks that slots are being assigned; comparing names may run Python code.
@@ -377,24 +257,24 @@ class Stream {
     struct Before {
         nb::object selection;
         Vocabulary classes;
-        std::vector<std::int64_t> labels;
+        Waiting waiting;
+        bool several;
         std::int64_t examples;
     };
 
     /// Learn an example in Python; names and classes are added after success. If an interrupt comes
     /// after the rows were learned, the example counts.
-    void learn_in_selection(nb::handle self, nb::handle y, std::int64_t label, double target,
-                            double weight) {
-        const bool new_class = !regression_ && label < 0;
-        Before before{known_.selection, {}, {}, examples()};
-        if (new_class) before.classes = known_.classes, before.labels = known_.waiting.labels;
+    void learn_in_selection(nb::handle self, nb::handle y, std::int64_t label, double weight,
+                            bool grows) {
+        Before before{known_.selection, {}, {}, known_.several, examples()};
+        if (grows) before.classes = known_.classes, before.waiting = known_.waiting;
         const Reading::Slots found = find_slots();
         Waiting& waiting = known_.waiting;
         const std::size_t waited = waiting.size();
         bool full = false;
         try {
-            if (new_class) label = add_class(self, y);
-            waiting.add(reading_.row(), label, target, weight);
+            if (grows) label = add_class(self, y);
+            waiting.add(reading_.row(), label, targets_, weight);
             full = waiting.size() == bounds_.batch_size;
             if (full || !found.replaced.empty()) learn_rows(self, found.replaced, full);
         } catch (...) {
@@ -403,8 +283,9 @@ class Stream {
                 throw;
             }
             if (waiting.size() > waited) waiting.drop_last();
-            if (new_class) known_.classes = before.classes, waiting.labels = before.labels;
+            if (grows) known_.classes = before.classes, waiting = before.waiting;
             known_.selection = before.selection;
+            known_.several = before.several;
             throw;
         }
         keep(before, found, full);
@@ -431,7 +312,7 @@ class Stream {
             return nb::cast(to_numpy(std::move(values), {size}));
         };
         self.attr("_learn_rows")(array(w.values), array(w.slots), array(std::move(starts)),
-                                 regression_ ? array(w.targets) : array(w.labels),
+                                 regression_ || known_.several ? array(w.targets) : array(w.labels),
                                  weighted ? array(w.weights) : nb::none(), replaced);
     }
 
@@ -448,39 +329,22 @@ class Stream {
 
     // -- a single model ------------------------------------------------------------------------
 
-    void take_in(std::int64_t label, double target, double weight) {
+    void take_in(std::int64_t label, double weight) {
         {
             const Committing committing(committing_);
             known_.assign_slots(reading_, bounds_);
         }
         const StreamRow x = reading_.row();
         if (bounds_.batch_size == 1)
-            return known_.model->learn(x, {label, regression_ ? &target : nullptr}, weight);
-        known_.waiting.add(x, label, target, weight);
+            return known_.model->learn(x, {label, label < 0 ? targets_.data() : nullptr}, weight);
+        known_.waiting.add(x, label, targets_, weight);
         if (known_.waiting.size() == bounds_.batch_size) known_.learn_waiting();
     }
 
-    bool regression_;
-    Bounds bounds_;
-    StreamState known_;
     Reading reading_;
-    Guard guard_;
-    StreamState* before_ = nullptr;  ///< state to restore if the example cannot be learned
-    bool busy_ = false;              ///< a call of this thread is using `reading_`
-    bool committing_ = false;        ///< slots are being assigned
-};
-
-/// Locks a stream for several calls of one thread.
-class StreamLock {
-  public:
-    explicit StreamLock(Guard& guard) : guard_(guard) {}
-    StreamLock(const StreamLock&) = delete;
-    void enter() { hold_.emplace(guard_); }
-    void leave() { hold_.reset(); }
-
-  private:
-    Guard& guard_;
-    std::optional<Guard::Hold> hold_;
+    std::vector<double> targets_;  ///< of the present example: a number, or one for each label
+    bool busy_ = false;            ///< a call of this thread is using `reading_`
+    bool committing_ = false;      ///< slots are being assigned
 };
 
 }  // namespace aggro

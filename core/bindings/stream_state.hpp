@@ -61,9 +61,14 @@ struct StreamState {
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
     nb::object selection =
-        nb::none();  ///< a model selection of the Python side, instead of the model
+        nb::none();        ///< a model selection of the Python side, instead of the model
+    bool several = false;  ///< an example has a set of labels; one more output stands for new ones
 
     bool selects() const { return !selection.is_none(); }
+    /// Return the number of targets of an example.
+    std::size_t targets() const {
+        return several ? std::max<std::size_t>(classes.size(), 1) + 1 : 1;
+    }
 
     StreamState copy() const {
         StreamState all = copy_without_model();
@@ -73,7 +78,7 @@ struct StreamState {
     }
     /// Return a copy without the model, for callers that replace the model.
     StreamState copy_without_model() const {
-        return {features, classes, recency, nullptr, waiting, selection};
+        return {features, classes, recency, nullptr, waiting, selection, several};
     }
 
     /// Append the new features of a reading to its row, with their future slots.
@@ -232,13 +237,13 @@ struct StreamState {
         const bool unlabelled =
             std::all_of(w.labels.begin(), w.labels.end(), [](auto c) { return c == -1; });
         return n < std::max<std::size_t>(bounds.batch_size, 1) && w.labels.size() == n &&
-               w.targets.size() == n && w.weights.size() == n &&
+               w.targets.size() == n * targets() && w.weights.size() == n &&
                w.slots.size() == w.values.size() && std::is_sorted(w.ends.begin(), w.ends.end()) &&
                (n == 0 ? w.values.empty()
                        : w.ends[0] >= 0 && w.ends[n - 1] == std::ssize(w.values)) &&
                within(w.slots, selects() ? std::max(features.size(), bounds.buckets())
                                          : model->model.shape.features) &&
-               (classes.size() == 0 ? unlabelled : within(w.labels, classes.size()));
+               (classes.size() == 0 || several ? unlabelled : within(w.labels, classes.size()));
     }
 
     std::int32_t slot_for(const Reading::Fresh& fresh, const Bounds& bounds) {

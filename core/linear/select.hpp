@@ -1,5 +1,6 @@
-// Selects, copies and reorders models that learn side by side.
+// Selects, copies and reorders models that learn side by side, and their labels.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <vector>
@@ -11,10 +12,15 @@ namespace aggro {
 /// Maps the lines of the new arrays to lines of the old ones.
 template <class T>
 struct Selection {
-    Selection(const Model<T>& from, const Model<T>& to, const std::vector<std::size_t>& models)
+    Selection(const Model<T>& from, const Model<T>& to, const std::vector<std::size_t>& models,
+              const std::vector<std::size_t>& labels)
         : from(from), to(to), models(models) {
-        outputs = each_of(from.shape.outputs / from.shape.models);
-        groups = each_of(from.groups.size() / from.shape.models);
+        outputs = each_of(from.shape.outputs / from.shape.models, labels);
+        groups = each_of(from.groups.size() / from.shape.models, labels);
+        for (std::size_t c = 0; c < std::min(from.shape.sums, to.shape.sums); ++c)
+            sums.push_back(c);
+        if (!labels.empty() && to.shape.sums > 0) sums = labels;
+        if (from.shape.total && to.shape.total) sums.push_back(from.shape.sums);
     }
 
     /// Fill an array of the new model from that of the old one, depending on its kind.
@@ -38,18 +44,22 @@ struct Selection {
                 return;
             case Per::feature:
             case Per::shared:
-                std::copy_n(source, size, target);
+                std::copy_n(source, std::min(size, capacity), target);
         }
     }
 
     const Model<T>&from, &to;
-    std::vector<std::size_t> models, outputs, groups;
+    std::vector<std::size_t> models, outputs, groups, sums;
 
   private:
-    std::vector<std::size_t> each_of(std::size_t count) const {
+    std::vector<std::size_t> each_of(std::size_t count,
+                                     const std::vector<std::size_t>& labels) const {
         std::vector<std::size_t> all;
-        for (const std::size_t model : models)
-            for (std::size_t i = 0; i < count; ++i) all.push_back(model * count + i);
+        for (const std::size_t model : models) {
+            for (std::size_t i = 0; labels.empty() && i < count; ++i)
+                all.push_back(model * count + i);
+            for (const std::size_t label : labels) all.push_back(model * count + label);
+        }
         return all;
     }
 
@@ -57,7 +67,6 @@ struct Selection {
     template <class V>
     void fill_cells(const V* source, V* target) const {
         const std::size_t had = from.shape.outputs, has = outputs.size();
-        const std::size_t shared = std::min(from.columns - had, to.columns - has);
         const bool shifts = from.shape.averages() && to.shape.averages();
         const bool variances = from.diagonal() && to.diagonal();
         const std::size_t stride = to.weights.stride(), old_stride = from.weights.stride();
@@ -68,7 +77,7 @@ struct Selection {
                     target[section + k] = source[old_section + outputs[k]];
             };
             select(0, 0);
-            std::copy_n(source + had, shared, target + has);
+            for (std::size_t c = 0; c < sums.size(); ++c) target[has + c] = source[had + sums[c]];
             if (shifts) select(from.columns, to.columns);
             if (variances) select(from.variance_section(), to.variance_section());
         }
@@ -99,10 +108,12 @@ struct Selection {
     }
 };
 
-/// Continue model `models[i]` of `from` in model i of `to`, which is fresh.
+/// Continue model `models[i]` of `from` in model i of `to`, which is fresh. If `labels` are given,
+/// the outputs are independent, and output k of a model continues output `labels[k]`.
 template <class T>
-void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t>& models) {
-    const Selection<T> selection(from, to, models);
+void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t>& models,
+                     const std::vector<std::size_t>& labels = {}) {
+    const Selection<T> selection(from, to, models, labels);
     from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
         using Values = decltype(source);
         to.visit([&](const char* other, Per, auto* target, std::size_t capacity) {
@@ -111,6 +122,12 @@ void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t
                     selection.fill(per, source, size, target, capacity);
         });
     });
+    for (std::size_t c = 0; c < to.shape.sums && c < selection.sums.size(); ++c)
+        for (auto values : {&Means::count, &Means::norm, &Means::cross})
+            (to.means.*values)[c] = (from.means.*values)[selection.sums[c]];
+    for (std::size_t j = 0; j < from.sum_rest.rows() && to.sum_rest.stride() > 0; ++j)
+        for (std::size_t c = 0; c < selection.sums.size(); ++c)
+            to.sum_rest.row(j)[c] = from.sum_rest.row(j)[selection.sums[c]];
     for (std::size_t g = 0; g < to.full.size(); ++g) to.full[g] = from.full[selection.groups[g]];
     to.record.memory = from.record.memory;
 }

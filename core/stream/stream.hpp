@@ -33,23 +33,35 @@ struct Waiting {
 
     std::size_t size() const { return ends.size(); }
 
-    void add(const StreamRow& x, std::int64_t label, double target, double weight) {
+    /// Number of targets of an example: one for each output of independent labels.
+    std::size_t width() const { return ends.empty() ? 1 : targets.size() / size(); }
+
+    void add(const StreamRow& x, std::int64_t label, std::span<const double> own, double weight) {
         values.insert(values.end(), x.values, x.values + x.size);
         slots.insert(slots.end(), x.indices, x.indices + x.size);
         ends.push_back(static_cast<std::int64_t>(values.size()));
         labels.push_back(label);
-        targets.push_back(target);
+        targets.insert(targets.end(), own.begin(), own.end());
         weights.push_back(weight);
     }
 
     void drop_last() {
+        const std::size_t width = this->width();
         ends.pop_back();
         labels.pop_back();
-        targets.pop_back();
+        targets.resize(width * ends.size());
         weights.pop_back();
         const std::size_t left = ends.empty() ? 0 : static_cast<std::size_t>(ends.back());
         values.resize(left);
         slots.resize(left);
+    }
+
+    /// Give each example the targets of other labels: target k becomes that of label `from[k]`.
+    void relabel(const std::vector<std::size_t>& from) {
+        std::vector<double> all;
+        for (std::size_t i = 0; i < size(); ++i)
+            for (const std::size_t k : from) all.push_back(targets[i * width() + k]);
+        targets = std::move(all);
     }
 
     std::vector<Member<StreamRow>> members() const {
@@ -58,7 +70,8 @@ struct Waiting {
         for (std::size_t i = 0; i < size(); ++i) {
             const auto end = static_cast<std::size_t>(ends[i]);
             const StreamRow x{values.data() + begin, slots.data() + begin, end - begin};
-            batch.push_back({x, {labels[i], labels[i] < 0 ? &targets[i] : nullptr}, weights[i]});
+            batch.push_back(
+                {x, {labels[i], labels[i] < 0 ? &targets[i * width()] : nullptr}, weights[i]});
             begin = end;
         }
         return batch;

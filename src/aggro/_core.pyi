@@ -158,8 +158,10 @@ class Model32:
         Restore what state() returned; an array that does not fit raises and changes nothing.
         """
 
-    def continue_models(self, source: Model32, models: Sequence[int]) -> None:
-        """Continue model models[i] of another core in model i."""
+    def continue_models(self, source: Model32, models: Sequence[int], labels: Sequence[int] = []) -> None:
+        """
+        Continue model models[i] of another core in model i; with labels, output labels[k] of each model in its output k.
+        """
 
     def add_classes(self, source: Model32, position: Sequence[int], change: Sequence[float]) -> None:
         """
@@ -352,8 +354,10 @@ class Model64:
         Restore what state() returned; an array that does not fit raises and changes nothing.
         """
 
-    def continue_models(self, source: Model64, models: Sequence[int]) -> None:
-        """Continue model models[i] of another core in model i."""
+    def continue_models(self, source: Model64, models: Sequence[int], labels: Sequence[int] = []) -> None:
+        """
+        Continue model models[i] of another core in model i; with labels, output labels[k] of each model in its output k.
+        """
 
     def add_classes(self, source: Model64, position: Sequence[int], change: Sequence[float]) -> None:
         """
@@ -620,6 +624,13 @@ class Stream:
 
     def _add_classes(self, classes: list[Any], position: Sequence[int], change: Sequence[float], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float) -> None: ...
 
+    def _relabel(self, classes: list[Any], from_outputs: Sequence[int]) -> None: ...
+
+    def _widen_labels(self, classes: list[Any], from_outputs: Sequence[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float) -> None: ...
+
+    @property
+    def _several(self) -> bool: ...
+
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
     def _dump(self, with_model: bool = True) -> tuple[list[Any], list[Any], dict[str, Any]]: ...
@@ -654,9 +665,7 @@ class Stream:
         """Number of examples learned from."""
 
 def give_signatures(stream: type) -> None:
-    """
-    Make the signatures of learn_one and predict_one readable for inspect.signature.
-    """
+    """Make the signatures of public methods readable for inspect.signature."""
 
 class TextParser:
     """Reads blocks of text lines into sparse rows."""

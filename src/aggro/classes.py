@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from aggro.checks import near
-from aggro.labels import Array, check_same_kind, chosen, joined, places, shown, sorted_classes
+from aggro.labels import (
+    Array,
+    check_same_kind,
+    chosen,
+    joined,
+    places,
+    plain_labels,
+    shown,
+    sorted_classes,
+)
 from aggro.settings import Settings, Task, class_task
 
 
@@ -48,6 +57,15 @@ class Classes:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def outputs(self) -> int:
+        """What a learner needs to know of their number."""
+        return len(self)
+
+    def targets(self, y: Array) -> dict[str, Array]:
+        """Return labels as the targets of a learner."""
+        return {"labels": self.encode(y)}
 
     @property
     def task(self) -> Task:
@@ -95,6 +113,52 @@ class Classes:
         return new
 
 
+@dataclass(slots=True)
+class LabelSets(Classes):
+    """Sorted labels, of which an example may have any number; immutable.
+
+    The labels of examples are an array of sets. Each label is learned as an independent output.
+    """
+
+    @classmethod
+    def of(cls, y: Array) -> LabelSets:
+        """Return the labels in some sets."""
+        return cls(sorted_classes(list(set().union(*y)), "y"))
+
+    @property
+    def task(self) -> Task:
+        """The task of predicting them."""
+        return "multilabel"
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs: see ``label_outputs``."""
+        return label_outputs(len(self))
+
+    def targets(self, y: Array) -> dict[str, Array]:
+        """Return sets of labels as an indicator matrix with one column for each output."""
+        values = np.zeros((len(y), self.outputs))
+        sizes = [len(labels) for labels in y]
+        if sum(sizes):
+            joined = plain_labels([label for labels in y for label in labels])
+            values[np.repeat(np.arange(len(y)), sizes), self.encode(joined)] = 1.0
+        return {"values": values}
+
+    def admit(self, y: Array) -> LabelSets:
+        """Return the labels with those of some sets, unless the caller has given all of them."""
+        new = LabelSets.of(y).labels
+        if self.given or not len(new):
+            return self
+        return replace(self, labels=joined(self.labels, new) if len(self) else new)
+
+    def decode(self, scores: Array) -> Array:
+        """Return the set of labels of each row of scores: those with a positive score."""
+        sets, labels = np.empty(len(scores), dtype=object), self.labels.tolist()
+        for row, positive in enumerate(scores[:, : len(self)] > 0):
+            sets[row] = {labels[k] for k in np.flatnonzero(positive)}
+        return sets
+
+
 def encode_known(labels: Array, y: Any, count: int) -> Array | None:
     """Return the number of each label if y consists of ``count`` known integer classes, else None.
 
@@ -128,6 +192,29 @@ def in_order(labels: Iterable[Any]) -> list[Any]:
         return sorted(known)
     except TypeError:
         return known
+
+
+def label_outputs(count: int) -> int:
+    """Return the outputs of a model of this many labels: one more stands for those to come.
+
+    It learns from every example that such a label is absent. There are two outputs or more, so
+    that no model has the shape of one of two classes.
+    """
+    return max(count, 1) + 1
+
+
+def continued_labels(old: Sequence[Any], new: Sequence[Any]) -> list[int]:
+    """Return the output of a model of old labels that each output for new labels continues.
+
+    A label that was never seen continues the output that stands for such labels, so the model is
+    that which knew all labels from the beginning.
+
+    >>> continued_labels(["a", "c"], ["a", "b", "c"])
+    [0, 2, 1, 2]
+    """
+    known, rest = {label: place for place, label in enumerate(old)}, max(len(old), 1)
+    outputs = [known.get(label, rest) for label in new]
+    return outputs + [rest] * (label_outputs(len(new)) - len(outputs))
 
 
 def output_map(old: Settings, new: Settings, position: Array, classes: int) -> Array:

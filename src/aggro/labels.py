@@ -84,6 +84,33 @@ def _kind_of_items(items: Sequence[Any], name: str, columns: int) -> str:
     return kind
 
 
+def label_sets(y: Any, name: str = "y") -> Array | None:
+    """Return a sequence of sets of labels as an array of objects; None if y has no sets.
+
+    >>> label_sets([{"a", "b"}, set()]).tolist(), label_sets(["a", "b"])
+    ([{'a', 'b'}, set()], None)
+    """
+    if y is None or getattr(y, "dtype", None) not in (None, object) or hasattr(y, "indptr"):
+        return None
+    items = list(y)
+    if not any(isinstance(item, (set, frozenset)) for item in items[:1]):
+        return None
+    for row, item in enumerate(items):
+        if not isinstance(item, (set, frozenset)):
+            raise ValueError(
+                f"{name} mixes sets of labels and single labels, such as {items[0]!r} and {item!r} "
+                f"(row {row}); give a set for each row."
+            )
+    sets = np.empty(len(items), dtype=object)
+    sets[:] = items
+    return sets
+
+
+def are_sets(labels: Array) -> bool:
+    """Return whether labels that were read are sets."""
+    return len(labels) > 0 and isinstance(labels[0], (set, frozenset))
+
+
 def check_same_kind(labels: Array, classes: Array, name: str = "y") -> None:
     """Raise unless labels are of the kind of the classes."""
     kind, known = kind_of(labels), kind_of(classes)
@@ -100,11 +127,11 @@ def shown(classes: Array) -> str:
     return ", ".join(map(repr, classes[:10].tolist())) + more
 
 
-def sorted_classes(classes: Any) -> Array:
+def sorted_classes(classes: Any, name: str = "classes") -> Array:
     """Return the given classes, sorted and distinct."""
-    labels = plain_labels(classes, "classes")
+    labels = plain_labels(classes, name)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"classes={classes!r} holds NaN or infinity, which is no class.")
+        raise ValueError(f"{name}={classes!r} holds NaN or infinity, which is no class.")
     return np.unique(labels)
 
 

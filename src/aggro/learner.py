@@ -224,6 +224,14 @@ class Learner:
         new.model.add_classes(source, position.tolist(), change.ravel().tolist())
         return new
 
+    def relabelled(self, outputs: Sequence[int]) -> Learner:
+        """Return a learner whose independent output k continues output ``outputs[k]``."""
+        new = Learner(self.all_settings, self.features, len(outputs), self.dtype)
+        new.representation = self.representation
+        source: Any = self.model  # of the same precision
+        new.model.continue_models(source, list(range(self.models)), list(outputs))
+        return new
+
     def state(self) -> dict[str, Array]:
         """Return every array of the state by name."""
         return self.model.state()

@@ -18,29 +18,34 @@ def through_a_file(model, folder):
     return aggro.load(folder / "model")
 
 
-def examples_of_a_stream(count):
+def examples_of_a_stream(count, sets=False):
     words = np.random.default_rng(1)
     for i in range(count):
         x = {
             f"w{j}": float(v) for j, v in zip(words.integers(0, 9, 4), words.random(4), strict=True)
         }
-        yield x, "abc"[i % 2 if i < 20 else i % 3]
+        label = "abc"[i % 2 if i < 20 else i % 3]
+        yield x, {label} if sets else label
 
 
 STREAMS = {
-    "a new class": (lambda: aggro.StreamClassifier("PA-I", average=True), 20),
-    "the first example of a selection": (aggro.StreamClassifier, 0),
-    "a new class of a selection": (aggro.StreamClassifier, 20),
-    "a replaced feature": (lambda: aggro.StreamClassifier(max_features=5), 15),
-    "an evaluation step": (aggro.StreamClassifier, FIRST_REMOVAL - 1),
+    "a new class": (lambda: aggro.StreamClassifier("PA-I", average=True), 20, False),
+    "the first example of a selection": (aggro.StreamClassifier, 0, False),
+    "a new class of a selection": (aggro.StreamClassifier, 20, False),
+    "a replaced feature": (lambda: aggro.StreamClassifier(max_features=5), 15, False),
+    "an evaluation step": (aggro.StreamClassifier, FIRST_REMOVAL - 1, False),
+    "the first set of labels": (lambda: aggro.StreamClassifier("PA-I"), 0, True),
+    "a new label": (lambda: aggro.StreamClassifier("PA-I", average=True), 20, True),
+    "the first set of labels of a selection": (aggro.StreamClassifier, 0, True),
+    "a new label of a selection": (aggro.StreamClassifier, 20, True),
 }
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_interrupted_stream_stays_consistent(name):
     """A stream interrupted at any line continues like one that was not."""
-    make, count = STREAMS[name]
-    *past, (x, y) = examples_of_a_stream(count + 1)
+    make, count, sets = STREAMS[name]
+    *past, (x, y) = examples_of_a_stream(count + 1, sets)
     begun, lines = make(), 0
     for example in past:
         begun.learn_one(*example)
@@ -56,7 +61,7 @@ def test_interrupted_stream_stays_consistent(name):
         if stream.examples == count:
             stream.learn_one(x, y)
         copied.learn_one(x, y)
-        for example in examples_of_a_stream(9):
+        for example in examples_of_a_stream(9, sets):
             stream.learn_one(*example)
             copied.learn_one(*example)
         assert known_by(stream) == known_by(copied), line
@@ -112,8 +117,8 @@ def test_rejected_example_with_new_features_does_not_hide_them_from_the_check():
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_signal_handler_may_predict(name):
-    make, count = STREAMS[name]
-    *past, (x, y) = examples_of_a_stream(count + 1)
+    make, count, sets = STREAMS[name]
+    *past, (x, y) = examples_of_a_stream(count + 1, sets)
     stream, seen = make(), []
     for example in past:
         stream.learn_one(*example)

@@ -106,6 +106,10 @@ def test_methods_have_signatures(kind):
         assert list(learn.parameters) == [*first, "x", "y", "w"]
         assert learn.parameters["w"].default == 1.0
         assert list(predict.parameters) == [*first, "x"]
+    for name in (name for name in dir(kind) if not name.startswith("_")):
+        if callable(getattr(kind, name)):
+            assert inspect.signature(getattr(kind, name))
+            assert inspect.signature(getattr(kind(), name))
     assert kind.learn_one.__doc__
     assert kind.predict_one.__doc__
 
@@ -192,6 +196,9 @@ def scaled(model):
 
 PHISHING_MODELS = {
     "alone": classifier,
+    "selection": StreamClassifier,
+    "scaled selection": lambda: scaled(StreamClassifier()),
+    "bagged selections": lambda: ensemble.BaggingClassifier(StreamClassifier(), n_models=2, seed=1),
     "C='auto'": lambda: StreamClassifier(C="auto"),
     "probability=True": lambda: StreamClassifier(probability=True),
     "Select": lambda: compose.Select("popup_window", "age_of_domain") | scaled(classifier()),
@@ -335,3 +342,21 @@ def test_clone_with_other_parameters():
     assert model.clone(include_attributes=True).examples == 1
     with pytest.raises(ValueError, match="not a mutable attribute"):
         model.mutate({"C": 3.0})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("metric", [metrics.LogLoss, metrics.ROCAUC, metrics.CrossEntropy])
+@pytest.mark.parametrize(
+    ("make", "positive"),
+    [
+        (StreamClassifier, True),
+        (lambda: StreamClassifier(probability=True), True),
+        (TextClassifier, "spam"),
+        (lambda: scaled(StreamClassifier()), True),
+    ],
+)
+def test_metrics_of_probabilities(make, positive, metric):
+    rows = MESSAGES if positive == "spam" else datasets.Phishing().take(200)
+    rows = [(x, y == positive) for x, y in rows]
+    found = evaluate.progressive_val_score(rows, make(), metric()).get()
+    assert found > 0.6 if metric is metrics.ROCAUC else found < 0.8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -153,6 +154,13 @@ class Calibrator:
             latest=np.where(self.latest < 0, -1, position[self.latest]).astype(np.int32),
             parameters=None,
         )
+
+    def relabelled(self, outputs: Sequence[int]) -> Calibrator:
+        """Return the calibrator whose label k continues label ``outputs[k]``."""
+        chosen = np.array(outputs)
+        columns = {n: getattr(self, n)[:, chosen] for n in ("scores", "centres", "labels")}
+        rows = {n: getattr(self, n)[chosen] for n in ("counts", "masses", "changes", "latest")}
+        return replace(self, classes=len(chosen), **columns, **rows, parameters=None)
 
     def probabilities(self, scores: Array, centre: Array) -> Array:
         """Return the probability of each class, or of each label."""

@@ -125,6 +125,15 @@ def check_same(
             )
 
 
+def check_labels(mine: bool, others: bool) -> None:
+    """Raise if the examples of one model have sets of labels and those of another have not."""
+    if mine != others:
+        raise ValueError(
+            "Some models have learned sets of labels and others one class for each example; merge "
+            "models of one kind."
+        )
+
+
 def _merge_selections(
     given: Sequence[ModelSelection], start: ModelSelection | None, weights: Sequence[float]
 ) -> ModelSelection:

@@ -14,7 +14,7 @@ import numpy as np
 
 from aggro.calibration.recorder import Recorder
 from aggro.checks import check_number
-from aggro.classes import Classes
+from aggro.classes import Classes, continued_labels
 from aggro.io.strings import MOST_NAMES
 from aggro.learner import Array
 from aggro.merging.learners import merge_learners
@@ -199,9 +199,11 @@ class Merge:
 
 
 def admitted(learner: Any, position: Array, classes: int) -> Any:
-    """Return a learner of any kind with more classes; ``position`` has those of its own."""
+    """Return a learner of any kind with more classes, or labels; ``position`` has its own."""
     if len(position) == classes:
         return learner
+    if learner.settings.task == "multilabel":
+        return learner.relabelled(continued_labels(position.tolist(), range(classes)))
     settings = replace(learner.settings, task=class_task(classes))
     check_settings(settings, LOSSES)
     return learner.add_classes(settings, position, classes)
@@ -210,6 +212,7 @@ def admitted(learner: Any, position: Array, classes: int) -> Any:
 def all_classes(members: Sequence[Member]) -> Classes | None:
     """Return the classes that some models know; none of regressions."""
     known = [each.fitted["classes_"] for each in members if "classes_" in each.fitted]
+    known = [each for each in known if len(each)] or known[:1]  # sets of labels may be empty
     return reduce(Classes.admit, known[1:], Classes(known[0])) if known else None
 
 

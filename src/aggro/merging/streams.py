@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro.classes import in_order
 from aggro.learner import Array
-from aggro.merging.learners import check_same
+from aggro.merging.learners import check_labels, check_same
 from aggro.merging.margins import join_calibrators
 from aggro.merging.models import Member, Merge, admitted
 from aggro.merging.parts import wider
@@ -43,7 +43,7 @@ class Pieces:
         wide = wider(self.learner, [places], [width])
         if self.stream._regression:
             return wide
-        position = np.array([classes.index(label) for label in self.classes])
+        position = np.array([classes.index(label) for label in self.classes], np.int64)
         return admitted(wide, position, len(classes))
 
 
@@ -80,6 +80,8 @@ def merge_streams(merge: Merge) -> Any:
 def _check(stream: Any, first: Any) -> None:
     """Raise unless a stream can be merged with the first."""
     check_same(first._get_params(), stream._get_params(), FREE)
+    if stream.examples and first.examples:
+        check_labels(first._several, stream._several)
     if len(stream._dump(False)[2]["waiting_ends"]):
         raise ValueError("Some examples still wait for their batch to fill; call flush() first.")
 
@@ -105,8 +107,11 @@ def _joined_record(merge: Merge, classes: list[Any]) -> Any:
     for stream in (each.model for each in merge.parts):
         record = copy.copy(stream._recorded())
         if len(record.classes) < len(classes):
-            settings = (stream._settings(len(known)) for known in (record.classes, classes))
-            record, _ = record.with_classes(classes, *settings)
+            if stream._several:
+                record, _ = record.relabelled(classes)
+            else:
+                settings = (stream._settings(len(known)) for known in (record.classes, classes))
+                record, _ = record.with_classes(classes, *settings)
         record.flush()
         records.append(record)
     start = records.pop() if merge.start is not None else None

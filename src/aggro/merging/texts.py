@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro.classes import Classes
 from aggro.learner import Array
-from aggro.merging.learners import check_same
+from aggro.merging.learners import check_labels, check_same
 from aggro.merging.margins import join_calibrators, join_references
 from aggro.merging.models import Member, Merge, admitted, all_classes
 from aggro.merging.parts import wider
@@ -54,6 +54,8 @@ def _check(first: Record, other: Record) -> None:
             "documents forget by the order of the texts, which models trained separately do not "
             "have in common; use forgetting=0."
         )
+    mine, others = (each.attributes["_learner"].settings.task for each in (first, other))
+    check_labels(mine == "multilabel", others == "multilabel")
     mine, others = (each.attributes["_learner"].encoder for each in (first, other))
     if (mine.ranges, mine.kinds) != (others.ranges, others.kinds):
         ways = [f"ngram_range={e.ranges} by {' and '.join(e.kinds)}" for e in (mine, others)]
@@ -70,7 +72,8 @@ def _merge_learners(merge: Merge, classes: Classes | None) -> TextLearner:
         learner: TextLearner = member.fitted["_learner"]
         if classes is None:
             return learner
-        position = Classes(member.fitted["classes_"]).among(classes)
+        known = Classes(member.fitted["classes_"])
+        position = known.among(classes) if len(known) else np.empty(0, np.int64)
         grown: TextLearner = admitted(learner, position, len(classes))
         return grown
 

@@ -356,7 +356,8 @@ def _text_learner(selection: ModelSelection, calibrator: Any, repeated: int) -> 
     fits = type(encoder) is Encoder and selection.dtype == np.float32 and repeated >= 0
     if calibrator is not None:
         known = (calibrator.classes, calibrator.multilabel)
-        fits = fits and known == (selection.classes, False) and len(encoder.references) > 0
+        several = selection.settings.task == "multilabel"
+        fits = fits and known == (selection.classes, several) and len(encoder.references) > 0
         fits = fits and selection.settings.task != "regression"
     require(fits, "its parts are not those of one learner of texts")
     learner = TextLearner.__new__(TextLearner)

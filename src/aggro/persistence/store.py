@@ -11,7 +11,7 @@ import numpy as np
 import aggro
 from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.recorder import Recorder
-from aggro.classes import Classes
+from aggro.classes import Classes, label_outputs
 from aggro.estimators import counters
 from aggro.estimators.base import Fitted
 from aggro.kernel_learner import KernelLearner
@@ -222,20 +222,20 @@ def check_fitted(record: Record) -> None:
         fits = fits and learner.settings.task == "regression"
         fits = fits and (learner.outputs == 1 or not fitted["_flat"])
     else:
-        fits = fits and _classes_fit(fitted, learner)
         count = len(fitted["classes_"])
+        fits = fits and _classes_fit(fitted, learner, fitted.get("_multilabel"), count)
         check_array("_counts", fitted["_counts"], Field(np.float64, (count,), *POSITIVE))
         fits = fits and _margins_fit(fitted, learner)
     require(fits, "its parts are not those of one model")
 
 
-def _classes_fit(fitted: dict[str, Any], learner: Any) -> bool:
-    """Return whether the classes are sorted, and those of the learner."""
+def _classes_fit(fitted: dict[str, Any], learner: Any, several: Any, outputs: int) -> bool:
+    """Return whether the classes are sorted, and those of a learner with this number of outputs."""
     classes, count = fitted["classes_"], len(fitted["classes_"])
-    task = "multilabel" if fitted.get("_multilabel") else class_task(count)
+    task = "multilabel" if several else class_task(count)
     return (
         learner.settings.task == task
-        and learner.classes == count
+        and learner.classes == outputs
         and classes.shape == (count,)
         and bool(np.all(classes[:-1] < classes[1:]))
         and type(fitted["_classes_given"]) is bool
@@ -273,8 +273,10 @@ def _text_estimator(record: Record) -> Any:
         fits = fitted.keys() - {"_origin"} == expected and isinstance(learner, TextLearner)
         if regression:
             fits = fits and learner.settings.task == "regression"
-        else:
-            fits = fits and _classes_fit(fitted, learner)
+        elif fits:
+            several, count = learner.settings.task == "multilabel", len(fitted["classes_"])
+            outputs = label_outputs(count) if several else count
+            fits = _classes_fit(fitted, learner, several, outputs)
         require(fits, "its parts are not those of one model of texts")
         vars(model).update(fitted)
     return model

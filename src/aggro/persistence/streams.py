@@ -8,13 +8,14 @@ import numpy as np
 
 import aggro
 from aggro.calibration.calibrator import Calibrator
+from aggro.classes import label_outputs
 from aggro.estimators import counters
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.record import Record
 from aggro.persistence.schema import COUNT, POSITIVE, Field, check_arrays
 from aggro.selection.selection import ModelSelection
-from aggro.settings import Settings, check_settings, class_task
+from aggro.settings import Settings, Task, check_settings, class_task
 from aggro.stream.base import settings_given
 from aggro.stream.probability import StreamRecord, numbers_of
 from aggro.stream.selecting import StreamSelection
@@ -80,7 +81,8 @@ def stream_learner(record: Record) -> Any:
     model = getattr(aggro, record.name)(**params)
     model._restore(names, classes, known, waiting)
     if params.get("probability"):
-        model._record = _stream_record_of(fitted, classes, model._record.batch)
+        several = learner.settings.task == "multilabel"
+        model._record = _stream_record_of(fitted, classes, several, model._record.batch)
     return model
 
 
@@ -91,10 +93,13 @@ def _check_learner(record: Record, names: list[Any], classes: list[Any], learner
         raise ModelFileError("it holds no linear learner")
     own = {key: value for key, value in params.items() if key not in NOT_SETTINGS}
     keywords = settings_given(regression, params["algorithm"], params["C"], own)
-    task = "regression" if regression else class_task(len(classes))
+    task: Task = "regression" if regression else class_task(len(classes))
+    outputs = max(len(classes), 1)
+    if not regression and learner.settings.task == "multilabel":
+        task, outputs = "multilabel", label_outputs(len(classes))
     settings = Settings(task=task, **keywords)
     check_settings(settings, losses_of(regression))
-    fits = learner.settings == settings and learner.classes == max(len(classes), 1)
+    fits = learner.settings == settings and learner.classes == outputs
     fits &= learner.dtype == np.float64
     if params["overflow"] == "hash" and params["max_features"]:
         fits &= learner.features == params["max_features"] and not names
@@ -114,10 +119,12 @@ def _selection_of(learner: ModelSelection, columns: dict[str, Any]) -> StreamSel
     return StreamSelection(learner, known, *sizes)
 
 
-def _stream_record_of(fitted: dict[str, Any], classes: list[Any], batch: int) -> StreamRecord:
+def _stream_record_of(
+    fitted: dict[str, Any], classes: list[Any], several: bool, batch: int
+) -> StreamRecord:
     """Return the recorded margins."""
     facts, calibrator = fitted["record"], fitted["_calibrator"]
-    known = (max(len(classes), 1), False)
+    known = (label_outputs(len(classes)) if several else max(len(classes), 1), several)
     if not isinstance(calibrator, Calibrator) or (
         (calibrator.classes, calibrator.multilabel) != known
     ):

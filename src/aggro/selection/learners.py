@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,9 @@ from aggro.selection.search_space import (
 from aggro.settings import Settings, memory_of
 
 if TYPE_CHECKING:
-    from aggro.selection.selection import ModelSelection, Views
+    from aggro.selection.selection import ModelSelection
 
+Views = dict[int, _core.Rows]  # the rows of a call as each representation sees them
 TALLIES = ("mistakes", "updates", "last_update", "loss")
 
 
@@ -253,3 +254,35 @@ def _shift(learner: Learner, steps: int) -> Learner:
         sources.append(place if place == edge else learner.model.chosen)
         moved.append(replace(settings[edge], C=shifted(settings[edge].C, place - edge)))
     return restarted(learner, moved) if abs(steps) > 1 else select(learner, sources, moved)
+
+
+# -- rollback ----------------------------------------------------------------------------------
+
+
+class ModelStates:
+    """The state of some learners before rows are learned in several calls of the core."""
+
+    def __init__(
+        self,
+        groups: Mapping[int, Sequence[Learner]],
+        views: Views,
+        order: Array | None,
+        targets: dict[str, Any],
+        *,
+        undo: bool,
+    ) -> None:
+        self.parts = []
+        for which, group in groups.items():
+            models: list[Any] = [each.model for each in group]
+            begin = _core.begin_transaction
+            self.parts.append(begin(models, views[which], order=order, undo=undo, **targets))
+
+    def check_overflow(self) -> None:
+        """Raise if a model has overflowed."""
+        for part in self.parts:
+            part.check()
+
+    def restore(self) -> None:
+        """Restore all models."""
+        for part in self.parts:
+            part.restore()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,15 @@ from aggro.selection.candidates import (
     remaining,
 )
 from aggro.selection.drift import DriftDetector
-from aggro.selection.learners import clear_record, first_learners, move_grid, narrowed, within_grid
+from aggro.selection.learners import (
+    ModelStates,
+    Views,
+    clear_record,
+    first_learners,
+    move_grid,
+    narrowed,
+    within_grid,
+)
 from aggro.selection.memory import affordable, fits_into_memory, importance_of
 from aggro.selection.report import removed_rows
 from aggro.selection.representation import NEVER
@@ -30,7 +38,6 @@ from aggro.selection.search_space import FIRST_REMOVAL
 from aggro.settings import Settings, check_same_layout, selected_axes
 from aggro.transaction import Checkpoint, Transaction, checkpoint_of
 
-Views = dict[int, _core.Rows]  # the rows of a call as each representation sees them
 Record = Callable[[dict[str, Any], Array], None]
 
 
@@ -192,7 +199,7 @@ class ModelSelection(Candidates):
                 self._restart_if_due(views, targets, order, counts)
             how = {**targets, "batch_size": self.settings.batch_size, "threads": threads}
             check = models if self.learners == known else None
-            check = check or _Models(self._groups(), views, order, targets, undo=False)
+            check = check or ModelStates(self._groups(), views, order, targets, undo=False)
             start = 0
             while start < len(order):
                 done = learned[start] - counts[start]
@@ -206,7 +213,7 @@ class ModelSelection(Candidates):
                 if self.learners != before:
                     check.check_overflow()
                     rest = order[start:]
-                    check = _Models(self._groups(), views, rest, targets, undo=False)
+                    check = ModelStates(self._groups(), views, rest, targets, undo=False)
             check.check_overflow()
             if record is not None:
                 record(targets, np.empty((0, 2, self.outputs)) if margins is None else margins)
@@ -250,13 +257,15 @@ class ModelSelection(Candidates):
         kept = copy.deepcopy(self.__getstate__())
         return lambda: self.__dict__.update(copy.deepcopy(kept))
 
-    def _begin(self, views: Views, order: Array | None, targets: dict[str, Any]) -> _Models | None:
+    def _begin(
+        self, views: Views, order: Array | None, targets: dict[str, Any]
+    ) -> ModelStates | None:
         """Return the state of all models before these rows, if there is one."""
         if not self.examples:
             return None
-        return _Models(self._groups(), views, order, targets, undo=True)
+        return ModelStates(self._groups(), views, order, targets, undo=True)
 
-    def _checkpoint(self, models: _Models | None) -> Checkpoint:
+    def _checkpoint(self, models: ModelStates | None) -> Checkpoint:
         own = checkpoint_of(self)
 
         def restore() -> None:
@@ -458,43 +467,29 @@ class ModelSelection(Candidates):
 
         ``position[c]`` is the new index of the old class c (see ``Learner.add_classes``).
         """
-        new = copy.copy(self)
-        new.settings, new.classes = settings, classes
-        new.outputs = 1 if settings.task == "binary" else classes
-        new.fit_into_memory()  # before they grow
-        new.learners = [
-            each.add_classes([chosen_of(s, settings) for s in each.all_settings], position, classes)
-            for each in new.learners
-        ]
+
+        def grow(learner: Learner) -> Learner:
+            chosen = [chosen_of(s, settings) for s in learner.all_settings]
+            return learner.add_classes(chosen, position, classes)
+
+        new = self._with_outputs(settings, classes, grow)
         if not ensemble.predicts(new.learners):
             new.margin_unit = self.best_unit
         return new
 
+    def relabelled(self, outputs: Sequence[int]) -> ModelSelection:
+        """Return a selection whose output k continues output ``outputs[k]`` of this one."""
+        return self._with_outputs(
+            self.settings, len(outputs), lambda learner: learner.relabelled(outputs)
+        )
 
-class _Models:
-    """The state of some learners before rows are learned in several calls of the core."""
-
-    def __init__(
-        self,
-        groups: Mapping[int, Sequence[Learner]],
-        views: Views,
-        order: Array | None,
-        targets: dict[str, Any],
-        *,
-        undo: bool,
-    ) -> None:
-        self.parts = []
-        for which, group in groups.items():
-            models: list[Any] = [each.model for each in group]
-            begin = _core.begin_transaction
-            self.parts.append(begin(models, views[which], order=order, undo=undo, **targets))
-
-    def check_overflow(self) -> None:
-        """Raise if a model has overflowed."""
-        for part in self.parts:
-            part.check()
-
-    def restore(self) -> None:
-        """Restore all models."""
-        for part in self.parts:
-            part.restore()
+    def _with_outputs(
+        self, settings: Settings, classes: int, grow: Callable[[Learner], Learner]
+    ) -> ModelSelection:
+        """Return a selection of other outputs, whose learners continue those of this one."""
+        new = copy.copy(self)
+        new.settings, new.classes = settings, classes
+        new.outputs = 1 if settings.task == "binary" else classes
+        new.fit_into_memory()  # before they grow
+        new.learners = [grow(each) for each in new.learners]
+        return new

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from aggro import _core
 from aggro.checks import check_choice, check_count
+from aggro.classes import label_outputs
 from aggro.learner import Array, Learner
 from aggro.settings import Settings, Task, check_settings, class_task, memory_of, selected_axes
 from aggro.sklearn_api import draw_seed
@@ -73,16 +74,12 @@ class StreamLearner(SelectingStream, RiverProtocol):
         self.algorithm, self.C, self.params = algorithm, C, params
         self.max_features, self.overflow, self.random_state = max_features, overflow, random_state
         self._keywords = settings_given(self._regression, algorithm, C, params)
-        settings, seed = self._settings(0), draw_seed(random_state)
         self._buckets = max_features or 0 if overflow == "hash" else 0
+        settings = self._settings_of("regression" if self._regression else class_task(0))
         super().__init__(
             self._regression, settings.batch_size, max_features or 0, self._buckets > 0
         )
-        if selected_axes(settings):
-            selection = StreamSelection.begin(settings, self._buckets, seed)
-            self._select_models([], selection)
-        else:
-            self._install([], Learner(settings, self._buckets or 1, 1, seed=seed))
+        self._begin(settings)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a table one after another; all of them, or none if one is invalid.
@@ -147,9 +144,23 @@ class StreamLearner(SelectingStream, RiverProtocol):
 
     # -- models of another shape -------------------------------------------------------------
 
+    def _begin(self, settings: Settings) -> None:
+        """Begin with a model that has learned nothing."""
+        seed, buckets = draw_seed(self.random_state), self._buckets
+        if selected_axes(settings):
+            self._select_models([], StreamSelection.begin(settings, buckets, seed))
+        else:
+            outputs = label_outputs(0) if settings.task == "multilabel" else 1
+            self._install([], Learner(settings, buckets or 1, outputs, seed=seed))
+
     def _settings(self, classes: int) -> Settings:
         """Return the checked settings for this number of classes."""
-        task: Task = "regression" if self._regression else class_task(classes)
+        if self._several:
+            return self._settings_of("multilabel")
+        return self._settings_of("regression" if self._regression else class_task(classes))
+
+    def _settings_of(self, task: Task) -> Settings:
+        """Return the checked settings for a task."""
         settings = Settings(task=task, **self._keywords)
         check_settings(settings, losses_of(self._regression))
         return settings
@@ -176,7 +187,8 @@ class StreamLearner(SelectingStream, RiverProtocol):
         if self._selection is not None:
             return self._selection
         classes, arrays = len(self._classes()), self._dump()[2]
-        learner = Learner(self._settings(classes), self._slots, max(classes, 1))
+        outputs = label_outputs(classes) if self._several else max(classes, 1)
+        learner = Learner(self._settings(classes), self._slots, outputs)
         learner.load_state(arrays)
         return learner
 

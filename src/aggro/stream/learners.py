@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.probability_map import softmax_of_one
-from aggro.classes import in_order, output_map
+from aggro.classes import continued_labels, in_order, output_map
 from aggro.learner import Learner
 from aggro.stream.base import StreamLearner, rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
@@ -95,9 +95,11 @@ class StreamClassifier(RecordingStream):
         return list(self._classes())
 
     def score_one(self, x: Any) -> Any:
-        """Return the margin of each class; for two classes the one margin of the second."""
+        """Return the margin of each class or label; for two classes that of the second."""
         classes, margins = self._margins(x)
-        return margins[0] if len(classes) == 2 else dict(zip(classes, margins, strict=False))
+        if len(classes) == 2 and not self._several:
+            return margins[0]
+        return dict(zip(classes, margins, strict=False))
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each class; without ``probability=True`` by a softmax.
@@ -107,6 +109,8 @@ class StreamClassifier(RecordingStream):
         if self.probability:
             return self._calibrated(x)
         classes, margins = self._margins(x)
+        if self._several:
+            return {c: softmax_of_one([m])[1] for c, m in zip(classes, margins, strict=False)}
         shares = softmax_of_one(margins) if len(classes) > 1 else [1.0]
         return dict(zip(classes, shares, strict=False))
 
@@ -118,18 +122,21 @@ class StreamClassifier(RecordingStream):
     def coef_(self) -> dict[Any, dict[Any, float]]:
         """The weights of each class by feature; for two classes those of the second."""
         classes, columns, _ = self._columns()
-        return dict(zip(_owners(classes), columns, strict=False))
+        return dict(zip(self._owners(classes), columns, strict=False))
 
     @property
     def intercept_(self) -> dict[Any, float]:
         """The intercept of each class; for two classes that of the second."""
         classes, _, intercepts = self._columns()
-        return dict(zip(_owners(classes), intercepts, strict=False))
+        return dict(zip(self._owners(classes), intercepts, strict=False))
+
+    def _owners(self, classes: list[Any]) -> list[Any]:
+        """Return the class that each output stands for."""
+        return classes[1:] if len(classes) == 2 and not self._several else classes
 
     def _add_class(self, label: Any) -> None:
         """Add a class that was never seen; the core calls this before it learns the example."""
-        if label is None or label != label:
-            raise ValueError(f"y is {label!r}; give a class.")
+        check_label(label)
         classes = self.classes_
         if not classes:
             self._add_first_class(label)
@@ -146,10 +153,28 @@ class StreamClassifier(RecordingStream):
         blueprint = self._blueprint(Learner(settings[1], 1, count), self._slots)
         self._add_classes(everybody, position, change.ravel().tolist(), *blueprint)
 
+    def _add_labels(self, labels: set[Any]) -> None:
+        """Add the labels of a set that were never seen; the core calls this as above."""
+        for label in labels:
+            check_label(label)
+        if not self._several:
+            self._begin(self._settings_of("multilabel"))
+        classes = self.classes_
+        everybody = in_order([*classes, *labels])
+        if len(everybody) == len(classes):  # none
+            return
+        outputs = continued_labels(classes, everybody)
+        if self._selection is not None:
+            self._relabel_selection(everybody, outputs)
+            return
+        blueprint = self._blueprint(Learner(self._settings(0), 1, len(outputs)), self._slots)
+        self._widen_labels(everybody, outputs, *blueprint)
 
-def _owners(classes: list[Any]) -> list[Any]:
-    """Return the class that each output stands for."""
-    return classes[1:] if len(classes) == 2 else classes
+
+def check_label(label: Any) -> None:
+    """Raise unless a label is that of a class."""
+    if label is None or label != label:
+        raise ValueError(f"y is {label!r}; give a class.")
 
 
 class StreamRegressor(StreamLearner):

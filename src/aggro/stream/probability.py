@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.probability_map import bounded
-from aggro.classes import output_map
+from aggro.classes import continued_labels, label_outputs, output_map
 from aggro.learner import Array
 from aggro.reference_row import RECENT, is_sample, kept, next_change
 from aggro.settings import Settings
@@ -27,7 +27,7 @@ Stream = TypeVar("Stream", bound="RecordingStream")
 class Waiting:
     """Margins of some examples in lists of numbers, which the garbage collector does not visit."""
 
-    labels: list[int] = field(default_factory=list)
+    labels: list[int | list[int]] = field(default_factory=list)  # or zeros and ones
     weights: list[float] = field(default_factory=list)
     margins: list[float] = field(default_factory=list)
     centres: list[float] = field(default_factory=list)
@@ -53,7 +53,12 @@ class StreamRecord:
         return bool(is_sample(self.met))
 
     def with_example(
-        self, place: int, weight: float, margins: list[float], centre: list[float], x: Any
+        self,
+        place: int | list[int],
+        weight: float,
+        margins: list[float],
+        centre: list[float],
+        x: Any,
     ) -> StreamRecord:
         """Return the record with an example that was just learned; x is given if it is a sample.
 
@@ -91,6 +96,16 @@ class StreamRecord:
             grown.calibrator = self.calibrator.grown(old, new, position, count)
         grown.classes, grown.places, grown.waiting = classes, places, Waiting()
         return grown, change
+
+    def relabelled(self, labels: list[Any]) -> tuple[StreamRecord, Array]:
+        """Return the same for labels, of which an example may have several."""
+        self.flush()
+        grown, outputs = self._shared(), continued_labels(self.classes, labels)
+        calibrator = self.calibrator if self.met else Calibrator.empty(label_outputs(0), True)
+        grown.calibrator = calibrator.relabelled(outputs)
+        grown.classes, grown.waiting = labels, Waiting()
+        grown.places = {label: place for place, label in enumerate(labels)}
+        return grown, np.eye(calibrator.classes)[outputs]
 
     def flush(self) -> Calibrator:
         """Move the waiting margins to the calibrator in one step; return it."""
@@ -193,6 +208,7 @@ class RecordingStream(StreamLearner):
             margins = [margin / unit for margin in self._margins(x)[1]]
             centre = [margin / unit for margin in self._margins(record.reference)[1]]
             sample = numbers_of(x) if record.is_sample_due() else None
+            y = frozenset(y) if isinstance(y, (set, frozenset)) else y
             self._unrecorded = (self._taken, y, w, margins, centre, sample)
             self._learn(x, y, w)
             self._recorded()
@@ -212,12 +228,31 @@ class RecordingStream(StreamLearner):
         self, y: Any, w: float, margins: list[float], centre: list[float], sample: Example | None
     ) -> StreamRecord:
         record = self._record
+        if self._several:
+            return self._record_with_labels(y, w, margins, centre, sample)
         if y not in record.places:
             classes, before = self._classes(), len(record.classes)
             settings = self._settings(before), self._settings(len(classes))
             record, change = record.with_classes(classes, *settings)
             margins, centre = ((change @ bounded(each)).tolist() for each in (margins, centre))
         return record.with_example(record.places[y], float(w), margins, centre, sample)
+
+    def _record_with_labels(
+        self,
+        labels: set[Any],
+        w: float,
+        margins: list[float],
+        centre: list[float],
+        sample: Example | None,
+    ) -> StreamRecord:
+        record = self._record
+        if not record.met or not labels <= record.places.keys():
+            record, change = record.relabelled(self._classes())
+            if self._record.met:
+                margins, centre = ((change @ each).tolist() for each in (margins, centre))
+        places = [int(label in labels) for label in record.classes]
+        places += [0] * (label_outputs(len(places)) - len(places))
+        return record.with_example(places, float(w), margins, centre, sample)
 
     def _copy_state(self) -> Any:
         return super()._copy_state(), copy.copy(self._recorded())

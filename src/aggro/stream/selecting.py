@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.classes import label_outputs
 from aggro.estimators import counters
 from aggro.learner import Array
 from aggro.selection.common import grow_features
@@ -79,7 +80,8 @@ class StreamSelection:
     @staticmethod
     def begin(settings: Settings, buckets: int, seed: int) -> StreamSelection:
         """Return a selection that has learned nothing; ``buckets`` is 0 without hashing."""
-        learner = ModelSelection(settings, buckets or 1, 1, seed=seed)
+        outputs = label_outputs(0) if settings.task == "multilabel" else 1
+        learner = ModelSelection(settings, buckets or 1, outputs, seed=seed)
         sought = settings.scale == "auto" and settings.task != "regression"
         blank = SparseRows(np.empty(0), np.empty(0, np.int32), np.zeros(2, np.int64), (1, 0))
         known = counters.begin(blank) if sought else None
@@ -89,6 +91,11 @@ class StreamSelection:
     def examples(self) -> int:
         """Number of examples learned from."""
         return self.learner.examples
+
+    @property
+    def several(self) -> bool:
+        """Whether an example has a set of labels."""
+        return self.learner.settings.task == "multilabel"
 
     @property
     def ignored(self) -> list[int]:
@@ -168,7 +175,7 @@ class SelectingStream(_core.Stream):
         if targets.dtype == np.int64:
             batch["labels"] = targets
         else:
-            batch["values"] = targets[:, None]
+            batch["values"] = targets.reshape(len(starts) - 1, -1)
         try:
             if replaced:
                 with Transaction(learner.checkpoint(rows, **batch)):
@@ -224,6 +231,14 @@ class SelectingStream(_core.Stream):
         assert selection is not None
         learner = selection.learner.add_classes(self._settings(count), np.array(position), count)
         self._renumber_classes(classes, position)
+        self._selection = replace(selection, learner=learner)
+
+    def _relabel_selection(self, classes: list[Any], outputs: list[int]) -> None:
+        """Continue with more labels (see ``continued_labels``)."""
+        selection = self._selection
+        assert selection is not None
+        learner = selection.learner.relabelled(outputs)
+        self._relabel(classes, outputs)
         self._selection = replace(selection, learner=learner)
 
     # -- what was selected -------------------------------------------------------------------

@@ -70,11 +70,11 @@ class TextEstimator(Estimator, RiverProtocol):
 
     # -- making a learner -------------------------------------------------------------------
 
-    def _settings(self, outputs: int) -> Settings:
+    def _settings(self, outputs: int, several: bool) -> Settings:
         raise NotImplementedError
 
-    def _checked(self, outputs: int) -> Settings:
-        settings = self._settings(outputs)
+    def _checked(self, outputs: int, several: bool) -> Settings:
+        settings = self._settings(outputs, several)
         check_settings(settings, self._kind.losses)
         check_count("max_iter", self.max_iter)
         check_flag("shuffle", self.shuffle)
@@ -86,9 +86,14 @@ class TextEstimator(Estimator, RiverProtocol):
             )
         return settings
 
-    def _new_learner(self, outputs: int, calibrator: Calibrator | None = None) -> TextLearner:
-        """Return a blank learner; raise if a parameter is invalid."""
-        settings = self._checked(outputs)
+    def _new_learner(
+        self, outputs: int, several: bool = False, calibrator: Calibrator | None = None
+    ) -> TextLearner:
+        """Return a blank learner; raise if a parameter is invalid.
+
+        ``several``: its outputs are labels, of which a text may have any number.
+        """
+        settings = self._checked(outputs, several)
         if (isinstance(self.idf, str) and self.idf != "auto") or self.idf not in WEIGHINGS:
             raise ValueError(f"idf={self.idf!r} is not valid; give True, False or 'auto'.")
         kinds = WEIGHINGS[self.idf]

@@ -10,8 +10,8 @@ import numpy as np
 from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.probability_map import softmax
 from aggro.checks import check_flag, threads_of
-from aggro.classes import Classes, decode
-from aggro.labels import plain_labels, shown
+from aggro.classes import Classes, LabelSets, continued_labels, decode
+from aggro.labels import are_sets, label_sets, plain_labels, shown
 from aggro.learner import Array
 from aggro.settings import Settings, class_task
 from aggro.sklearn_api import store_parameters
@@ -138,8 +138,8 @@ binary, min_df, max_df
         ----------
         X : list, array or column of texts; a frame or dicts where ``columns`` is given
             Texts.
-        y : array of shape (n_texts,)
-            Their classes.
+        y : array of shape (n_texts,), or list of sets
+            Their classes, or the set of labels of each text, which may be empty.
         sample_weight : array of shape (n_texts,), optional
             How many times each text counts: multiplies C.
         """
@@ -147,14 +147,19 @@ binary, min_df, max_df
         labels = self._read_labels(y, len(table))
         weights = read_weights(sample_weight, len(table), "text")
         table, targets = with_weight(table, {"labels": labels}, weights)
-        known, targets["labels"] = Classes.numbered(targets["labels"])
-        if len(known) < 2:
+        labels = targets.pop("labels")
+        if are_sets(labels):
+            known: Classes = LabelSets.of(labels)
+            targets |= known.targets(labels)
+        else:
+            known, targets["labels"] = Classes.numbered(labels)
+        if len(known) < 2 and known.task != "multilabel":
             raise ValueError(
                 f"fit needs two classes or more, got {shown(known.labels) or 'none'}; a stream may "
                 "begin with one: use partial_fit."
             )
         with Transaction(checkpoint_of(self)):
-            learner = self._new_learner(len(known))
+            learner = self._new_learner(known.outputs, known.task == "multilabel")
             self._passes(learner, table, targets)
             return self._become(learner, known)
 
@@ -169,10 +174,10 @@ binary, min_df, max_df
         ----------
         X : list, array or column of texts; a frame or dicts where ``columns`` is given
             Texts.
-        y : array of shape (n_texts,)
-            Their classes.
+        y : array of shape (n_texts,), or list of sets
+            Their classes, or the set of labels of each text, which may be empty.
         classes : array, optional
-            All classes that may ever appear.
+            All classes or labels that may ever appear.
         sample_weight : array of shape (n_texts,), optional
             How many times each text counts: multiplies C.
         """
@@ -182,20 +187,26 @@ binary, min_df, max_df
         table, targets = with_weight(table, {"labels": labels}, weights)
         if not len(table) and classes is None:
             return self
-        known = self._known(targets["labels"], None if classes is None else Classes.named(classes))
-        targets["labels"] = known.encode(targets["labels"])
+        labels = targets.pop("labels")
+        known = self._known(labels, classes)
+        targets |= known.targets(labels)
         learner = self._learner_of(known)
         self._learn(learner, table, targets)
         return self._become(learner, known)
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
-        """Learn a text x, or a dict where ``columns`` is given, of class y; w multiplies C."""
+        """Learn a text x, or a dict where ``columns`` is given; w multiplies C.
+
+        y is its class, or a set of labels.
+        """
         self.partial_fit([x], [y], sample_weight=None if w == 1 else [w])
 
     def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
         """Return rows and targets as the learner takes them; their classes are known."""
-        labels = self._classes.encode(self._read_labels(y, len(table)))
-        return with_weight(table, {"labels": labels}, read_weights(weights, len(table), "text"))
+        labels = self._read_labels(y, len(table))
+        self._check_kind(labels)
+        targets: dict[str, Any] = dict(self._classes.targets(labels))
+        return with_weight(table, targets, read_weights(weights, len(table), "text"))
 
     def _learn(self, learner: TextLearner, table: Table, targets: dict[str, Any]) -> None:
         learner.learn(table, targets, threads_of(self.n_jobs))
@@ -203,12 +214,31 @@ binary, min_df, max_df
     @property
     def _classes(self) -> Classes:
         """The classes known so far."""
-        return Classes(self.classes_, self._classes_given)
+        kind = LabelSets if self._several else Classes
+        return kind(self.classes_, self._classes_given)
 
-    def _known(self, labels: Array, given: Classes | None) -> Classes:
+    @property
+    def _several(self) -> bool:
+        """Whether texts have sets of labels."""
+        return self.__sklearn_is_fitted__() and self._learner.settings.task == "multilabel"
+
+    def _check_kind(self, labels: Array) -> None:
+        """Raise if labels are sets and earlier ones are not, or the other way round."""
+        if len(labels) and self.__sklearn_is_fitted__() and are_sets(labels) != self._several:
+            kinds = ("one class", "a set of labels")
+            raise ValueError(
+                f"y has {kinds[not self._several]} for each text, such as {labels.tolist()[0]!r}, "
+                f"and earlier texts have {kinds[self._several]}; give the same in all calls."
+            )
+
+    def _known(self, labels: Array, classes: Any) -> Classes:
         """Return the classes of the model with those of some labels, or as they were given."""
+        self._check_kind(labels)
+        several = self._several if self.__sklearn_is_fitted__() else are_sets(labels)
+        kind = LabelSets if several else Classes
+        given = None if classes is None else kind.named(classes)
         if "_learner" not in self.__dict__:
-            return Classes.of(labels) if given is None else given
+            return kind.of(labels) if given is None else given
         known = self._classes
         if given is not None and given.labels.tolist() != known.labels.tolist():
             raise ValueError(
@@ -220,9 +250,12 @@ binary, min_df, max_df
     def _learner_of(self, known: Classes) -> TextLearner:
         """Return the learner with all classes, or a new one."""
         if "_learner" not in self.__dict__:
-            return self._new_learner(len(known))
+            return self._new_learner(known.outputs, known.task == "multilabel")
         if len(known) == len(self.classes_):
             return self._learner
+        if self._several:
+            outputs = continued_labels(self.classes_.tolist(), known.labels.tolist())
+            return self._learner.relabelled(outputs)
         settings = replace(self._learner.settings, task=known.task)
         return self._learner.add_classes(settings, self._classes.among(known), len(known))
 
@@ -234,6 +267,10 @@ binary, min_df, max_df
     def _read_labels(y: Any, count: int) -> Array:
         if y is None:
             raise ValueError("y is None; give one class for each text.")
+        sets = label_sets(y)
+        if sets is not None:
+            check_count_of(sets, count)
+            return sets
         labels = plain_labels(y)
         if labels.ndim != 1:
             raise ValueError(f"y has shape {labels.shape}; give one class for each text.")
@@ -243,9 +280,9 @@ binary, min_df, max_df
         check_count_of(labels, count)
         return labels
 
-    def _settings(self, outputs: int) -> Settings:
+    def _settings(self, outputs: int, several: bool) -> Settings:
         return Settings(
-            task=class_task(outputs),
+            task="multilabel" if several else class_task(outputs),
             C=self.C,
             metric=self.metric,
             average=self.average,
@@ -257,33 +294,38 @@ binary, min_df, max_df
             intercept_scaling="auto",
         )
 
-    def _new_learner(self, outputs: int, calibrator: Calibrator | None = None) -> TextLearner:
+    def _new_learner(
+        self, outputs: int, several: bool = False, calibrator: Calibrator | None = None
+    ) -> TextLearner:
         check_flag("probability", self.probability)
         if self.probability:
-            calibrator = Calibrator.empty(outputs)
-        return super()._new_learner(outputs, calibrator)
+            calibrator = Calibrator.empty(outputs, several)
+        return super()._new_learner(outputs, several, calibrator)
 
     # -- predicting -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: one for each text and two classes, else one for each class."""
         scores = self._scores_of(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return scores.ravel() if scores.shape[1] == 1 else scores[:, : len(self.classes_)]
 
     def predict(self, X: Any) -> Array:
-        """Return the class of each text."""
+        """Return the class of each text, or an array of sets of labels."""
         scores = self._scores_of(X)  # raises before anything is learned
-        return decode(self.classes_, scores)
+        known = self._classes
+        return (
+            known.decode(scores) if isinstance(known, LabelSets) else decode(known.labels, scores)
+        )
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each text.
+        """Return the probability of each class for each text; of labels, each by itself.
 
         They are fitted to the margins of texts before these were learned.
         """
         learner = self._fitted()
         if learner.calibrator is None:
             raise AttributeError("TextClassifier has probabilities only with probability=True.")
-        return learner.probabilities(self._scores_of(X))
+        return learner.probabilities(self._scores_of(X))[:, : len(self.classes_)]
 
     def _probabilities_of(self, scores: Array) -> Array:
         """Return the probability of each class; a softmax if no margins were recorded."""
@@ -304,7 +346,7 @@ binary, min_df, max_df
         return dict(zip(self.classes_.tolist(), found, strict=True))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy."""
+        """Return the accuracy: the share of texts whose class, or set of labels, is right."""
         table = self._table(X)
         right = self.predict(X) == self._read_labels(y, len(table))
         return float(np.average(right, weights=read_weights(sample_weight, len(table), "text")))

@@ -43,12 +43,13 @@ class Explained:
         met = encoder.cores[0].state()[f"columns_{which}"]
         coef = np.zeros((selection.outputs, encoder.options.n_features), selection.dtype)
         coef[:, met] = selection.coef()[:, : len(met)]
-        return coef
+        return coef[self._shown]
 
     @property
     def intercept_(self) -> Array:
         """The intercepts of the best candidate."""
-        return np.asarray(self._fitted().selection.intercept())  # type: ignore[attr-defined]
+        intercept = self._fitted().selection.intercept()  # type: ignore[attr-defined]
+        return np.asarray(intercept[self._shown])
 
     def explain(self, text: Any) -> dict[Any, Explanation]:
         """Return the contribution of each word of a text to the score of each class.
@@ -77,7 +78,8 @@ class Explained:
             words = [*(words[i] for i in by_words), *numbers]
             parts = np.hstack([parts[:, by_words], _parts_of_numbers(learner, table)])
             intercept = learner.scores(table)[0] - parts.sum(axis=1)
-        return explanations(self._heads(), words, parts, intercept)
+        shown = self._shown
+        return explanations(self._heads(), words, parts[shown], intercept[shown])
 
     def top_words(self, label: Any = None, top: int = 10) -> list[tuple[str, float]]:
         """Return the words with the largest weights of a class, or of a regressor.
@@ -113,6 +115,11 @@ class Explained:
         """Draw the strongest words of a class as bars; return the figure, or write it to a path."""
         title = f"The strongest words of {label}" if label is not None else "The strongest words"
         return draw_bars(self.top_words(label, top), title, path, shares=False)
+
+    @property
+    def _shown(self) -> slice:
+        """The outputs that stand for known classes."""
+        return slice(max(len(self._heads()), 1))
 
     def _heads(self) -> list[Any]:
         return self.classes_.tolist()[:] if hasattr(self, "classes_") else [None]

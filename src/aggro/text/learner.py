@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,8 @@ class TextLearner:
 
     def _record(self, targets: dict[str, Any], margins: Array) -> None:
         assert self.calibrator is not None
-        outcomes, weights = targets["labels"], targets.get("weights")
+        outcomes = targets["labels"] if "labels" in targets else targets["values"]
+        weights = targets.get("weights")
         self.calibrator = self.calibrator.update(margins, outcomes, weights)
 
     def add_classes(self, settings: Settings, position: Array, classes: int) -> TextLearner:
@@ -124,6 +126,15 @@ class TextLearner:
         new.selection = self.selection.add_classes(settings, position, classes)
         if self.calibrator is not None:
             new.calibrator = self.calibrator.grown(self.settings, settings, position, classes)
+        return new
+
+    def relabelled(self, outputs: Sequence[int]) -> TextLearner:
+        """Return the learner whose output k continues output ``outputs[k]`` of this one."""
+        new = TextLearner.__new__(TextLearner)
+        new.__dict__.update(self.__dict__)
+        new.selection = self.selection.relabelled(outputs)
+        if self.calibrator is not None:
+            new.calibrator = self.calibrator.relabelled(outputs)
         return new
 
     # -- selection --------------------------------------------------------------------------

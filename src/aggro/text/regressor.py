@@ -125,7 +125,7 @@ shuffle, forgetting, keep_names, memory, mergeable, n_jobs, random_state
             raise ValueError(f"y of row {row} is {values[row]}; give numbers below {LARGEST:g}.")
         return np.ascontiguousarray(values.reshape(-1, 1))
 
-    def _settings(self, outputs: int) -> Settings:
+    def _settings(self, outputs: int, several: bool) -> Settings:
         return Settings(
             task="regression",
             loss="auto",
