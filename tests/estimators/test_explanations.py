@@ -66,6 +66,19 @@ def test_names_are_those_of_a_data_frame():
         assert {name for name, _ in model.explain(row)[True].words[:2]} == {"width", "price"}
 
 
+@pytest.mark.parametrize("features", ["linear", "both"])
+def test_columns_of_a_category_are_one(features):
+    pandas = pytest.importorskip("pandas")
+    city = RNG.choice(["Bern", "Oslo", "Rome"], len(X))
+    dummies = {f"city={each}": (city == each).astype(float) for each in ("Bern", "Oslo", "Rome")}
+    frame = pandas.DataFrame({"width": X[:, 0], **dummies})
+    model = AutoClassifier(features=features, random_state=0)
+    model.fit(frame, X[:, 0] + (city == "Oslo") + (city == "Rome") * 2 > 1)
+    for row in range(5):
+        names = [name for name, _ in model.explain(frame.iloc[row])[True].words]
+        assert set(names) == {"width", f"city={city[row]}"} and len(names) == 2
+
+
 def test_regressors_have_an_explanation_for_each_target():
     model = AutoRegressor(random_state=0).fit(X, X[:, 2])
     assert list(model.explain(X[0])) == [None]

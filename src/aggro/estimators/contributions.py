@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,25 +24,31 @@ def as_rows(x: Any) -> Any:
     return rows
 
 
-def contributions(model: Any, X: Any) -> tuple[Array, Array, Array]:
-    """Return the columns that contribute to the scores of a row, how much, and the rest.
+def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[str], Array, Array]:
+    """Return the names of the contributing columns of a row, how much they add, and the rest.
 
     In a linear model that is value times weight. Otherwise it is the difference between the scores
-    and their mean if the column has the values of remembered rows instead. The contributions are an
-    array outputs x columns, and with the rest, one number for each output, they sum to the scores.
+    and their mean if the column has the values of remembered rows instead; columns of one category,
+    such as "city=Oslo" and "city=Rome", change together. The contributions are an array outputs x
+    columns, and with the rest, one number for each output, they sum to the scores.
     """
     if features_of(model._learner) == "linear":
         sparse = hasattr(X, "indptr")
         columns = X.indices if sparse else np.flatnonzero(X[0])
         values = X.data if sparse else X[0, columns]
         parts = np.atleast_2d(model._coef())[:, columns].astype(np.float64) * values
-        return columns, parts, np.asarray(model.intercept_, np.float64)
+        return [name(int(c)) for c in columns], parts, np.asarray(model.intercept_, np.float64)
     row = X.toarray() if hasattr(X, "toarray") else X
     others = remembered_rows(model._learner.representations.core, ROWS)
-    scores = model._scores_of(X)[0]
-    parts = np.empty((len(scores), row.shape[1]))
+    scores, found = model._scores_of(X)[0], []
+    groups: dict[str, list[int]] = {}
     for column in range(row.shape[1]):
+        groups.setdefault(name(column).partition("=")[0], []).append(column)
+    for own in groups.values():
         changed = np.repeat(row, len(others), axis=0)
-        changed[:, column] = others[:, column]
-        parts[:, column] = (scores - model._scores_of(changed)).mean(axis=0)
-    return np.arange(row.shape[1]), parts, scores - parts.sum(axis=1)
+        changed[:, own] = others[:, own]
+        found.append((scores - model._scores_of(changed)).mean(axis=0))
+    parts = np.array(found, np.float64).T
+    present = [[name(c) for c in own if row[0, c] or len(own) == 1] for own in groups.values()]
+    names = [own[0] if own else group for group, own in zip(groups, present, strict=True)]
+    return names, parts, scores - parts.sum(axis=1)

@@ -244,10 +244,10 @@ class LinearModel(OnlineEstimator):
 
     def _explanations(self, X: Any, name: Callable[[int], str]) -> dict[Any, Explanation]:
         """Return the explanations of a validated row, whose columns have these names."""
-        columns, parts, rest = contributions(self, _widened(X, self._learner.features))
+        names, parts, rest = contributions(self, _widened(X, self._learner.features), name)
         targets = [None] if len(parts) == 1 else list(range(len(parts)))
         heads: list[Any] = self.classes_.tolist() if hasattr(self, "classes_") else targets
-        return explanations(heads, [name(int(column)) for column in columns], parts, rest)
+        return explanations(heads, names, parts, rest)
 
     def sparsify(self) -> Any:
         """Show ``coef_`` as a sparse matrix; return the estimator.
