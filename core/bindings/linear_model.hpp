@@ -14,6 +14,26 @@ namespace aggro {
 
 using namespace nb::literals;
 
+/// Return a method that reads the model under its lock.
+template <class T, class Read>
+auto reading(Read read) {
+    return
+        [read](LinearCore<T>& self) { return self.guard.peek([&] { return read(self.model); }); };
+}
+
+/// Return a method that sets a value of the model under its lock.
+template <class T, class Value, class Write>
+auto writing(Write write) {
+    return [write](LinearCore<T>& self, Value value) {
+        self.guard.write([&] { write(self.model, value); });
+    };
+}
+
+template <class Values>
+std::vector<double> doubles(const Values& values) {
+    return {values.begin(), values.end()};
+}
+
 template <class T>
 void bind_model(nb::module_& m, const char* name) {
     using G = LinearCore<T>;
@@ -58,22 +78,14 @@ void bind_model(nb::module_& m, const char* name) {
         .def("ensemble_coefficients", &G::ensemble_coefficients,
              "Return the part of these models in the weights of the ensemble prediction, followed "
              "by the intercept.")
-        .def(
-            "grow",
-            [](G& self, std::size_t features) {
-                self.guard.write([&] { self.model.grow(features); });
-            },
-            "features"_a, "Add features with weight zero.")
-        .def(
-            "forget",
-            [](G& self, std::size_t feature) {
-                self.guard.write([&] {
-                    if (feature >= self.model.shape.features)
-                        throw std::out_of_range("there is no such feature");
-                    self.model.forget(feature);
-                });
-            },
-            "feature"_a, "Reset a feature to its initial state.")
+        .def("grow", writing<T, std::size_t>([](auto& m, std::size_t n) { m.grow(n); }),
+             "features"_a, "Add features with weight zero.")
+        .def("forget", writing<T, std::size_t>([](auto& m, std::size_t feature) {
+                 if (feature >= m.shape.features)
+                     throw std::out_of_range("there is no such feature");
+                 m.forget(feature);
+             }),
+             "feature"_a, "Reset a feature to its initial state.")
         .def(
             "fold",
             [](G& self) {
@@ -105,134 +117,66 @@ void bind_model(nb::module_& m, const char* name) {
         .def("weights", &G::weights, "Return the predicting weights, features x outputs.")
         .def("bias", &G::bias, "Return the predicting intercepts.")
         .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; the weights stay.")
-        .def(
-            "freeze_means",
-            [](G& self, bool frozen) {
-                self.guard.write([&] { self.model.counters.frozen = frozen; });
-            },
-            "frozen"_a)
-        .def(
-            "seed",
-            [](G& self, std::uint64_t seed) {
-                self.guard.write([&] { self.model.counters.random = seed; });
-            },
-            "seed"_a)
-        .def(
-            "average_from",
-            [](G& self, std::int64_t examples) {
-                self.guard.write([&] { self.model.average_from = examples; });
-            },
-            "examples"_a)
-        .def(
-            "set_memory",
-            [](G& self, double memory) {
-                self.guard.write([&] { self.model.record.memory = memory; });
-            },
-            "memory"_a, "Set the discount factor of the recent records per example.")
-        .def_prop_ro(
-            "features",
-            [](G& self) { return self.guard.peek([&] { return self.model.shape.features; }); })
+        .def("freeze_means",
+             writing<T, bool>([](auto& m, bool frozen) { m.counters.frozen = frozen; }), "frozen"_a)
+        .def("seed",
+             writing<T, std::uint64_t>([](auto& m, std::uint64_t s) { m.counters.random = s; }),
+             "seed"_a)
+        .def("average_from",
+             writing<T, std::int64_t>([](auto& m, std::int64_t n) { m.average_from = n; }),
+             "examples"_a)
+        .def("set_memory",
+             writing<T, double>([](auto& m, double memory) { m.record.memory = memory; }),
+             "memory"_a, "Set the discount factor of the recent records per example.")
+        .def("set_unit",
+             writing<T, double>([](auto& m, double s) { m.unit.known.at(CScale::steps) = s; }),
+             "steps"_a, "Set the position of the grid of C.")
+        .def_prop_ro("features", reading<T>([](auto& m) { return m.shape.features; }))
         .def_prop_ro("columns", [](G& self) { return self.model.columns; })
         .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
-        .def_prop_ro(
-            "examples",
-            [](G& self) { return self.guard.peek([&] { return self.model.counters.examples; }); })
-        .def_prop_ro(
-            "averaged",
-            [](G& self) { return self.guard.peek([&] { return self.model.counters.averaged; }); })
+        .def_prop_ro("examples", reading<T>([](auto& m) { return m.counters.examples; }))
+        .def_prop_ro("averaged", reading<T>([](auto& m) { return m.counters.averaged; }))
         .def_prop_ro("group_counts", &G::group_counts, "Mistakes, updates and loss of each group.")
-        .def_prop_ro(
-            "memory",
-            [](G& self) { return self.guard.peek([&] { return self.model.record.memory; }); })
-        .def_prop_ro(
-            "unit",
-            [](G& self) {
-                return self.guard.peek([&] {
-                    const auto& known = self.model.unit.known;
-                    return std::vector<double>(known.begin(), known.end());
-                });
-            },
-            "Statistics of the unit of C: number of rows, sum of their log squared lengths, number "
-            "of targets, sum of their logs, steps of the grid.")
-        .def(
-            "set_unit",
-            [](G& self, double steps) {
-                self.guard.write([&] { self.model.unit.known.at(CScale::steps) = steps; });
-            },
-            "steps"_a, "Set the position of the grid of C.")
-        .def_prop_ro(
-            "records",
-            [](G& self) { return self.guard.peek([&] { return list_of(self.model.record); }); },
-            "Mistakes, recent mistakes, recent loss and recent examples of each model; the recent "
-            "ones count in examples of equal weight.")
-        .def_prop_ro(
-            "distances",
-            [](G& self) {
-                return self.guard.peek([&] {
-                    const auto& distances = self.model.record.distances;
-                    return std::vector<double>(distances.begin(), distances.end());
-                });
-            },
-            "Sum of the absolute or squared errors of each model, in regression.")
-        .def_prop_ro(
-            "by_mean",
-            [](G& self) {
-                return self.guard.peek([&] {
-                    const std::size_t each = self.model.shape.outputs / self.model.shape.models;
-                    const auto outputs = predicts_by_mean(self.model);
-                    std::vector<bool> models;
-                    for (std::size_t k = 0; k < outputs.size(); k += each)
-                        models.push_back(outputs[k]);
-                    return models;
-                });
-            },
-            "For each model, whether the mean of its weights predicts.")
-        .def_prop_ro(
-            "chosen",
-            [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
-            "Number of the model with the best recent record.")
-        .def_prop_ro(
-            "ensemble_weights",
-            [](G& self) {
-                return self.guard.peek([&] {
-                    const auto& part = self.model.record.part;
-                    return std::vector<double>(part.begin(), part.end());
-                });
-            },
-            "Coefficient of each score in the ensemble, of the mean and of the last weights of "
-            "each model; zero if there is no ensemble.")
-        .def_prop_ro(
-            "chosen_unit",
-            [](G& self) {
-                return self.guard.peek([&] { return unit_of_chosen(self.model.record); });
-            },
-            "Unit of the score of the best model in the ensemble prediction.")
-        .def_prop_ro(
-            "forms_ensemble",
-            [](G& self) {
-                return self.guard.peek([&] { return self.model.record.forms_ensemble(); });
-            },
-            "Whether the models form an ensemble.")
-        .def_prop_ro(
-            "chosen_record",
-            [](G& self) {
-                return self.guard.peek([&] {
-                    const Record& record = self.model.record;
-                    return std::make_pair(record.chosen_mistakes, record.chosen_error);
-                });
-            },
-            "Mistakes and error of the model with the best record at the time, or of the ensemble.")
-        .def_prop_ro(
-            "drift_record",
-            [](G& self) {
-                return self.guard.peek([&] {
-                    const DriftRecord& drift = self.model.record.drift;
-                    return std::make_tuple(drift.weight, drift.squared_weight, drift.loss,
+        .def_prop_ro("memory", reading<T>([](auto& m) { return m.record.memory; }))
+        .def_prop_ro("unit", reading<T>([](auto& m) { return doubles(m.unit.known); }),
+                     "Statistics of the unit of C: number of rows, sum of their log squared "
+                     "lengths, number of targets, sum of their logs, steps of the grid.")
+        .def_prop_ro("records", reading<T>([](auto& m) { return list_of(m.record); }),
+                     "Mistakes, recent mistakes, recent loss and recent examples of each model; "
+                     "the recent ones count in examples of equal weight.")
+        .def_prop_ro("distances", reading<T>([](auto& m) { return doubles(m.record.distances); }),
+                     "Sum of the absolute errors of each model, in regression.")
+        .def_prop_ro("by_mean", reading<T>([](auto& m) {
+                         const std::size_t each = m.shape.outputs / m.shape.models;
+                         const auto outputs = predicts_by_mean(m);
+                         std::vector<bool> models;
+                         for (std::size_t k = 0; k < outputs.size(); k += each)
+                             models.push_back(outputs[k]);
+                         return models;
+                     }),
+                     "For each model, whether the mean of its weights predicts.")
+        .def_prop_ro("chosen", reading<T>([](auto& m) { return best_record(m.record); }),
+                     "Number of the model with the best recent record.")
+        .def_prop_ro("ensemble_weights", reading<T>([](auto& m) { return doubles(m.record.part); }),
+                     "Coefficient of each score in the ensemble, of the mean and of the last "
+                     "weights of each model; zero if there is no ensemble.")
+        .def_prop_ro("chosen_unit", reading<T>([](auto& m) { return unit_of_chosen(m.record); }),
+                     "Unit of the score of the best model in the ensemble prediction.")
+        .def_prop_ro("forms_ensemble",
+                     reading<T>([](auto& m) { return m.record.forms_ensemble(); }),
+                     "Whether the models form an ensemble.")
+        .def_prop_ro("chosen_record", reading<T>([](auto& m) {
+                         return std::pair(m.record.chosen_mistakes, m.record.chosen_error);
+                     }),
+                     "Mistakes and error of the model with the best record at the time, or of the "
+                     "ensemble.")
+        .def_prop_ro("drift_record", reading<T>([](auto& m) {
+                         const DriftRecord& drift = m.record.drift;
+                         return std::tuple(drift.weight, drift.squared_weight, drift.loss,
                                            drift.squared_loss);
-                });
-            },
-            "Sums over the rows evaluated before they were learned: weights, squared weights, and "
-            "weighted bounded losses of the best model and their squares.");
+                     }),
+                     "Sums over the rows evaluated before they were learned: weights, squared "
+                     "weights, and weighted bounded losses of the best model and their squares.");
 }
 
 /// Bind the functions on several models.

@@ -194,6 +194,9 @@ class Model32:
     def set_memory(self, memory: float) -> None:
         """Set the discount factor of the recent records per example."""
 
+    def set_unit(self, steps: float) -> None:
+        """Set the position of the grid of C."""
+
     @property
     def features(self) -> int: ...
 
@@ -222,9 +225,6 @@ class Model32:
         Statistics of the unit of C: number of rows, sum of their log squared lengths, number of targets, sum of their logs, steps of the grid.
         """
 
-    def set_unit(self, steps: float) -> None:
-        """Set the position of the grid of C."""
-
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
         """
@@ -233,7 +233,7 @@ class Model32:
 
     @property
     def distances(self) -> list[float]:
-        """Sum of the absolute or squared errors of each model, in regression."""
+        """Sum of the absolute errors of each model, in regression."""
 
     @property
     def by_mean(self) -> list[bool]:
@@ -390,6 +390,9 @@ class Model64:
     def set_memory(self, memory: float) -> None:
         """Set the discount factor of the recent records per example."""
 
+    def set_unit(self, steps: float) -> None:
+        """Set the position of the grid of C."""
+
     @property
     def features(self) -> int: ...
 
@@ -418,9 +421,6 @@ class Model64:
         Statistics of the unit of C: number of rows, sum of their log squared lengths, number of targets, sum of their logs, steps of the grid.
         """
 
-    def set_unit(self, steps: float) -> None:
-        """Set the position of the grid of C."""
-
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
         """
@@ -429,7 +429,7 @@ class Model64:
 
     @property
     def distances(self) -> list[float]:
-        """Sum of the absolute or squared errors of each model, in regression."""
+        """Sum of the absolute errors of each model, in regression."""
 
     @property
     def by_mean(self) -> list[bool]:
