@@ -108,11 +108,6 @@ def _available(settings: Settings) -> int:
     return memory_limit(settings.memory) * 3 // 8
 
 
-def by_importance(places: Sequence[Settings]) -> list[Settings]:
-    """Return settings in the order in which a memory limit keeps them."""
-    return sorted(places, key=importance)
-
-
 def importance(settings: Settings) -> int:
     """Return the rank of a pair of metric and scale; a memory limit keeps the lowest ranks."""
     order = ORDER_OF_NUMBERS if settings.task == "regression" else ORDER

@@ -49,7 +49,6 @@ HALVINGS = (
 )
 FIRST_REMOVAL = HALVINGS[1][0]  # from here on learners may be removed and grids may move
 FAR_BEHIND = 1.2  # times the error of the best learner
-KNOWN_UNIT = (1024.0, 0.0, 1024.0, 0.0, 0.0)  # of a grid that does not move
 NEAR = 0.8  # steps by which the unit may differ from that of the grid
 FAR = 24  # steps by which the edges may move away from the unit
 
