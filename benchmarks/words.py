@@ -74,7 +74,7 @@ def vectorise_once(X):
         return TfidfVectorizer(stop_words="english", max_df=0.7).fit_transform(X)
 
     def ours():
-        made = HashingVectorizer(stop_words="english", max_df=0.7, idf="online")
+        made = HashingVectorizer(stop_words="english", max_df=0.7, idf=True)
         return made.partial_fit_transform(X)
 
     peers = {"scikit-learn": Rival(recipe, 10)}

@@ -156,8 +156,8 @@ def test_columns_of_pandas_polars_and_arrow_are_texts():
 @pytest.mark.parametrize("threads", [2, 5])
 def test_rows_do_not_depend_on_threads(threads):
     documents = list(mixed(2, 1000))
-    one = HashingVectorizer(idf="online", keep_names=True)
-    some = HashingVectorizer(idf="online", keep_names=True, n_jobs=threads)
+    one = HashingVectorizer(idf=True, keep_names=True)
+    some = HashingVectorizer(idf=True, keep_names=True, n_jobs=threads)
     for each in (one, some):
         each.partial_fit(documents[:500])
     rows = [each.partial_fit_transform(documents[500:]) for each in (one, some)]
@@ -202,7 +202,7 @@ def test_idf_counts_each_document_before_its_row(options):
         options.get("min_df", 0),
         options.get("max_df", 1.0),
     )
-    made = HashingVectorizer(idf="online", alternate_sign=False, **options)
+    made = HashingVectorizer(idf=True, alternate_sign=False, **options)
     rows = made.partial_fit_transform(documents)
     for i, expected in enumerate(expected_rows):
         row = rows[i]
@@ -213,7 +213,7 @@ def test_idf_counts_each_document_before_its_row(options):
 @pytest.mark.parametrize("forgetting", [0.0, 0.01, 0.9])
 def test_idf_is_chunk_invariant(forgetting):
     documents, rng = list(mixed(4)), random.Random(0)
-    options = {"idf": "online", "max_df": 0.7, "forgetting": forgetting, "keep_names": 100}
+    options = {"idf": True, "max_df": 0.7, "forgetting": forgetting, "keep_names": 100}
     whole, cut = HashingVectorizer(**options), HashingVectorizer(**options)
     expected = whole.partial_fit_transform(documents)
     parts, start = [], 0
@@ -228,15 +228,15 @@ def test_idf_is_chunk_invariant(forgetting):
 
 
 def test_fit_restarts_and_transform_counts_nothing():
-    made = HashingVectorizer(idf="online").partial_fit(SENTENCES)
+    made = HashingVectorizer(idf=True).partial_fit(SENTENCES)
     before = made.transform(SENTENCES)
     assert (made.transform(SENTENCES) != before).nnz == 0
-    fresh = HashingVectorizer(idf="online").fit(SENTENCES[:3])
+    fresh = HashingVectorizer(idf=True).fit(SENTENCES[:3])
     assert (made.fit(SENTENCES[:3]).transform(SENTENCES) != fresh.transform(SENTENCES)).nnz == 0
 
 
 def test_rejected_call_changes_nothing():
-    made = HashingVectorizer(idf="online", keep_names=True, max_df=0.9).fit(SENTENCES)
+    made = HashingVectorizer(idf=True, keep_names=True, max_df=0.9).fit(SENTENCES)
     before, names = made.transform(SENTENCES), made.names_
     for bad in (None, 3.5, ["text"], float("nan")):
         with pytest.raises(ValueError, match=r"document 2 is .*; expected a string"):
@@ -299,7 +299,7 @@ def test_invalid_parameters_raise(options, said):
 
 
 def test_inconsistent_state_is_rejected():
-    made = HashingVectorizer(idf="online", keep_names=True).fit(SENTENCES)
+    made = HashingVectorizer(idf=True, keep_names=True).fit(SENTENCES)
     state = made._core.state()
     for name, wrong in [
         ("documents_0", np.array([-1.0, 1.0])),

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from aggro.checks import threads_of
+from aggro.checks import check_flag, threads_of
 from aggro.learner import Array
 from aggro.sklearn_api import store_parameters
 from aggro.text.encoder import MOST_NAMES, words_of
@@ -37,8 +37,8 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         As in scikit-learn. ``token_pattern`` is the default, ``\b\w+\b`` or ``\S+``.
     sublinear_tf : bool, default=False
         Take 1 + ln(count) for a count.
-    idf : {None, "online"}, default=None
-        "online" counts the documents of each column and weights each document by the counts so far:
+    idf : bool, default=False
+        True counts the documents of each column and weights each document by the counts so far:
         1 + ln((1 + documents) / (1 + documents with the column)).
     min_df, max_df : float or int, default=0 and 1.0
         Ignore columns that occur in fewer, or in more, of the documents so far: a share of them, or
@@ -78,7 +78,7 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         alternate_sign: bool = True,
         dtype: Any = np.float64,
         sublinear_tf: bool = False,
-        idf: str | None = None,
+        idf: bool = False,
         min_df: float = 0,
         max_df: float = 1.0,
         forgetting: float = 0.0,
@@ -172,14 +172,13 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
                 )
         if np.dtype(self.dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype={self.dtype!r} is not valid; give float32 or float64.")
-        if self.idf not in (None, "online"):
-            raise ValueError(f"idf={self.idf!r} is not valid; give None or 'online'.")
+        check_flag("idf", self.idf)
         given = {name: getattr(self, name) for name in OPTIONS}
         return Options(**{**given, "ngram_range": tuple(given["ngram_range"])})
 
     def _new_core(self) -> Any:
         most = MOST_NAMES if self.keep_names is True else int(self.keep_names)
-        idf = self.idf is not None
+        idf = bool(self.idf)
         return self._options().core(tf=not idf, idf=idf, names=most)
 
     def _known_core(self) -> Any:
@@ -196,7 +195,7 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         ((starts, indices, tf, idf),) = texts.rows(
             core, learn=learn, threads=threads, single=single, prepare=prepare
         )
-        return starts, indices, tf if self.idf is None else idf
+        return starts, indices, idf if self.idf else tf
 
     def _matrix(self, starts: Array, indices: Array, values: Array) -> csr_matrix:
         if len(indices) < np.iinfo(np.int32).max:
@@ -236,5 +235,5 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
-        tags.requires_fit = self.idf is not None
+        tags.requires_fit = bool(self.idf)
         return tags
