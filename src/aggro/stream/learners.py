@@ -195,7 +195,8 @@ class StreamRegressor(StreamLearner):
         As in ``StreamClassifier``.
     **params
         Settings that override those of the variant, as in ``PassiveAggressiveRegressor``:
-        ``loss``, ``epsilon``, ``metric``, ``queue``, ``average``, ``batch_size`` and others.
+        ``criterion``, ``loss``, ``epsilon``, ``metric``, ``queue``, ``average``, ``batch_size`` and
+        others.
 
     Examples
     --------
