@@ -420,46 +420,35 @@ CHANGEABLE = ("C", "epsilon", "r", "eta")  # settings that may change between ru
 def resume(args: argparse.Namespace) -> tuple[Model, Reading]:
     """Return the saved model and how its data are read; options must not contradict it."""
     model, known = load_model(args.resume)
-    if model.raw:
-        return model, _resume_text(args, model, known)
     asked = _given_reading(args)
     if hasattr(model.estimator, "_origin"):  # a model made in Python stores no reading
         for name in asked.keys() - set(ROW_OPTIONS):
             value = _known(known, name)
             if (name, value) != ("labels", "auto"):
                 _check_same(args.resume, name, value, asked[name])
-    _check_variant(args, model)
     if args.task != "auto":
         task = "regression" if model.regression else "classification"
         _check_same(args.resume, "task", task, args.task)
     if args.random_state is not None:
         seed = model.estimator.random_state
         _check_same(args.resume, "random_state", seed, args.random_state)
-    if args.float32:
-        _check_same(args.resume, "float32", model.dtype == np.float32, True)
-    change_params(model, given(args))
+    if model.raw:
+        fixed = [name for name in (*TEXT_OPTIONS, "text_defaults", "algorithm") if vars(args)[name]]
+        for name in [*fixed, *sorted(given(args))]:
+            raise _fixed(name)
+    else:
+        _check_variant(args, model)
+        if args.float32:
+            _check_same(args.resume, "float32", model.dtype == np.float32, True)
+        change_params(model, given(args))
     if args.skip == 0:
         model.expect_new_rows()  # also after an interrupt in a later pass
     return model, dataclasses.replace(known, **asked)
 
 
-def _resume_text(args: argparse.Namespace, model: Model, known: Reading) -> Reading:
-    """Return how the data of a saved text model are read, which cannot change."""
-    fixed = (*TEXT_OPTIONS, "text_defaults", "algorithm", "hash_bits")
-    asked = [name for name in fixed if getattr(args, name)] + sorted(given(args))
-    asked += ["text"] if args.text and tuple(args.text) != tuple(known.text) else []
-    asked += ["label"] if args.label and args.label != known.label else []
-    asked += ["categorical"] if tuple(args.categorical or ()) != tuple(known.categorical) else []
-    if asked:
-        raise ValueError(
-            f"{option_of(asked[0])} is part of the model of {args.resume} and cannot change with "
-            "--resume; leave it out, or train a new model."
-        )
-    task = "regression" if model.regression else "classification"
-    if args.task not in ("auto", task):
-        raise ValueError(f"{args.resume} is for {task}; leave --task out, or train a new model.")
-    changes = {name: getattr(args, name) or getattr(known, name) for name in ROW_OPTIONS}
-    return dataclasses.replace(known, **changes)
+def _fixed(name: str) -> ValueError:
+    """Return the error of an option that cannot change."""
+    return ValueError(f"{option_of(name)} is part of the model and cannot change with --resume.")
 
 
 def _given_reading(args: argparse.Namespace) -> dict[str, Any]:
@@ -499,9 +488,7 @@ def change_params(model: Model, params: dict[str, Any]) -> None:
     params = {name: value for name, value in params.items() if name not in same}
     fixed = sorted(params.keys() - set(CHANGEABLE))
     if fixed:
-        raise ValueError(
-            f"{option_of(fixed[0])} is part of the model and cannot change with --resume."
-        )
+        raise _fixed(fixed[0])
     unknown = sorted(params.keys() - set(LINEAR[model.name].axes))
     if unknown:
         raise ValueError(f"{model.title} has no {option_of(unknown[0])}.")
