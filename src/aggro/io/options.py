@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -125,7 +125,7 @@ class Options:
             kinds=kinds,
             text=several(text),
             categorical=several(categorical),
-            dtype=as_dtype(dtype),
+            dtype=np.dtype(dtype),
             **others,
         )
 
@@ -133,15 +133,6 @@ class Options:
     def n_hashed(self) -> int:
         """The number of hashed columns."""
         return 1 << self.hash_bits
-
-
-def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return a NumPy dtype.
-
-    >>> as_dtype("float32")
-    dtype('float32')
-    """
-    return cast("np.dtype[Any]", np.dtype(dtype))
 
 
 def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from aggro import _core
 from aggro.io.batch import Batch, Report, SparseRows
-from aggro.io.options import UNLIMITED, BadLine, Options, ReadingError, as_dtype, naming
+from aggro.io.options import UNLIMITED, BadLine, Options, ReadingError, naming
 from aggro.io.sources import (
     Block,
     PathLike,
@@ -38,12 +38,11 @@ def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
     yield from lines.rest()
 
 
-def load(stream: IO[bytes], name: str, options: Options, report: Report) -> dict[str, Any]:
+def _load(stream: IO[bytes], name: str, options: Options) -> dict[str, Any]:
     """Return all rows of an open svmlight stream, as the parser's arrays."""
-    lines = _Lines(name, options, report)
-    with closing(
-        read_ahead(whole_lines(stream, options.batch_bytes, options.longest_line))
-    ) as blocks:
+    lines = _Lines(name, options, Report())
+    blocks = read_ahead(whole_lines(stream, options.batch_bytes, options.longest_line))
+    with closing(blocks):
         for block in blocks:
             lines.feed_all(block)
     return lines.take()
@@ -127,26 +126,17 @@ class _Lines:
         if options.zero_based != "auto":
             self.report.found.zero_based = bool(options.zero_based)
         first_index = int(self.report.found.zero_based is False)
+        n_features, widest = self._limits(first_index)
         return _core.TextParser.svmlight(
-            first_index=first_index,
-            n_features=self._limit(first_index),
-            widest=self._widest(first_index),
-            **common,
+            first_index=first_index, n_features=n_features, widest=widest, **common
         )
 
-    def _limit(self, first_index: int) -> int:
-        if self.options.n_features is None or self.options.unseen == "ignore":
-            return UNLIMITED
-        return self.options.n_features + self._undecided(first_index)
-
-    def _widest(self, first_index: int) -> int:
-        if self.options.widest is None:
-            return UNLIMITED
-        return self.options.widest + self._undecided(first_index)
-
-    def _undecided(self, first_index: int) -> int:
-        """Return 1 while the base is unknown, since the last index may then be the width."""
-        return int(first_index == 0 and self.report.found.zero_based is None)
+    def _limits(self, first_index: int) -> list[int]:
+        """Return the limits of indices; while the base is unknown, the last may be the width."""
+        more = int(first_index == 0 and self.report.found.zero_based is None)
+        options = self.options
+        most = options.n_features if options.unseen == "error" else None
+        return [UNLIMITED if each is None else each + more for each in (most, options.widest)]
 
     def _decide_base(self, parsed: dict[str, Any]) -> None:
         """Determine the base: without an index 0 in the first rows, indices start at 1."""
@@ -157,8 +147,7 @@ class _Lines:
         if first_index:
             parsed["indices"] -= 1
             parsed["largest"] -= 1
-        limits = self._limit(first_index), self._widest(first_index)
-        self.parser.set_first_index(first_index, *limits)
+        self.parser.set_first_index(first_index, *self._limits(first_index))
 
     def _batch(self, parsed: dict[str, Any]) -> Batch:
         options = self.options
@@ -234,19 +223,18 @@ def load_svmlight(
         format="svmlight",
         labels=labels,
         multilabel=multilabel,
-        dtype=as_dtype(dtype),
+        dtype=np.dtype(dtype),
         n_features=n_features,
         zero_based=zero_based,
     )
-    report = Report()
     if isinstance(path, str | os.PathLike):
         name = os.fspath(path)
         check_not_packed(name)
         with naming(name), open_bytes(name) as stream:
-            parsed = load(stream, name, options, report)
+            parsed = _load(stream, name, options)
     else:
         name = str(getattr(path, "name", "stream"))
-        parsed = load(path, name, options, report)
+        parsed = _load(path, name, options)
     width = _width(parsed, n_features, name)
     arrays = (parsed["values"], parsed["indices"], parsed["indptr"])
     shape = (len(parsed["indptr"]) - 1, width)
