@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 river = pytest.importorskip("river", reason="river is not installed: its checks cannot be run")
@@ -27,8 +28,9 @@ from river import (  # noqa: E402
     tree,
 )
 from river.checks import clf, common, yield_checks  # noqa: E402
+from river.datasets import synth  # noqa: E402
 
-from aggro import StreamClassifier, StreamRegressor, TextClassifier, TextRegressor  # noqa: E402
+from aggro import AutoClassifier, StreamClassifier, StreamRegressor, TextClassifier, TextRegressor  # noqa: E402
 
 MODELS = [
     StreamClassifier(),
@@ -360,3 +362,29 @@ def test_metrics_of_probabilities(make, positive, metric):
     rows = [(x, y == positive) for x, y in rows]
     found = evaluate.progressive_val_score(rows, make(), metric()).get()
     assert found > 0.6 if metric is metrics.ROCAUC else found < 0.8
+
+
+GENERATORS = {
+    "SEA": lambda: synth.SEA(seed=1),
+    "Agrawal": lambda: synth.Agrawal(seed=1),
+    "Hyperplane": lambda: synth.Hyperplane(seed=1, n_features=6),
+    "RandomRBF": lambda: synth.RandomRBF(seed_model=1, seed_sample=1),
+    "LED": lambda: synth.LED(seed=1),
+    "Waveform": lambda: synth.Waveform(seed=1),
+    "STAGGER": lambda: synth.STAGGER(seed=1),
+    "Sine": lambda: synth.Sine(seed=1),
+    "Mixed": lambda: synth.Mixed(seed=1),
+}
+
+
+@pytest.mark.parametrize("make", GENERATORS.values(), ids=GENERATORS)
+def test_generated_streams_are_predicted_as_by_arrays(make):
+    stream, arrays = StreamClassifier(), AutoClassifier()
+    for i, (x, y) in enumerate(make().take(300)):
+        row = np.array([[float(value) for value in x.values()]])
+        if i:
+            assert stream.predict_one(x) == arrays.predict(row)[0]
+        stream.learn_one(x, y)
+        arrays.partial_fit(row, [y])
+    assert stream.best_params_ == arrays.best_params_
+    assert stream.n_mistakes_ == arrays.n_mistakes_
