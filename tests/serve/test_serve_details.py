@@ -429,3 +429,10 @@ def test_an_explanation_is_for_the_predicted_class(classes):
         expected = scores[0, label] if classes > 2 else scores[0, 0] * (2 * label - 1)
         assert explanation.score == pytest.approx(expected) and explanation.score > 0
     assert labels == set(range(classes))
+
+
+def test_models_of_label_sets_are_rejected():
+    model = aggro.StreamClassifier()
+    model.learn_one({"a": 1.0}, {"x", "y"})
+    with pytest.raises(ValueError, match="sets of labels; use it in Python"):
+        adapter_for(model)

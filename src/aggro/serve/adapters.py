@@ -405,6 +405,11 @@ def adapter_for(model: Any) -> Adapter:
     name = type(model).__name__
     if name not in ADAPTERS:
         raise ValueError(f"A {name} cannot be served; expected one of {', '.join(ADAPTERS)}.")
+    if getattr(model, "_several", False):
+        raise ValueError(
+            "The server learns and predicts one class for each example, and this model has learned "
+            "sets of labels; use it in Python."
+        )
     return ADAPTERS[name](model)
 
 
