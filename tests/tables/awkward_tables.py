@@ -185,6 +185,11 @@ def pure_noise(rng, n, is_test):
     return columns, np.where(rng.random(n) < 0.3, "yes", "no")
 
 
+def without_information(rng, n, is_test):
+    columns = {"one": np.full(n, 3), "id": np.arange(1, n + 1) + n * is_test}
+    return columns, np.where(rng.random(n) < 0.3, "yes", "no")
+
+
 def many_classes(rng, n, is_test):
     columns, score = base(rng, n)
     return columns, np.array([f"k{k}" for k in np.digitize(score, [-4, -1, 0, 2, 4])])
@@ -291,6 +296,8 @@ KINDS = {
     "rare label": Kind(with_column("c", lambda rng, n, is_test: rng.random(n), 0.96)),
     "noisy labels": Kind(noisy_labels, gain=0.2),
     "noise alone": Kind(pure_noise, (USELESS,)),
+    "no information": Kind(
+        without_information, (f"'id' {RISES}.*{LEFT_OUT}", USELESS)),
     "many classes": Kind(many_classes, gain=0.2),
     "numbered classes": Kind(numbered_classes, gain=0.2),
     "regression": Kind(target(), gain=0.2),

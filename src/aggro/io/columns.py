@@ -333,7 +333,7 @@ def with_requested(
     """Return the kinds with the requested ones, and note suspicious columns.
 
     If the options say so, columns without information about a row are ignored, unless they are
-    named or all columns are like that.
+    named. If all columns are like that, constants remain, or all if there are none.
     """
     kinds = {
         **kinds,
@@ -354,7 +354,8 @@ def with_requested(
     }
     useless = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(useless) == len([name for name in kinds if name != OTHERS]):
-        return kinds
+        constants = {name for name in useless if contents[name].is_constant}
+        useless = {name: useless[name] for name in useless.keys() - constants if constants}
     for name, reason in useless.items():
         way = "only its cycles count" if kinds[name] == "date" else "it is omitted"
         found.notes.append(
