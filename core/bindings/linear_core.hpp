@@ -284,6 +284,10 @@ class BoundTransaction {
         Guard::write_all(LinearCore<T>::guards(cores), [&] { before->restore(); });
     }
 
+    void end() {
+        Guard::alone_with_all(LinearCore<T>::guards(cores), [&] { before->end(); });
+    }
+
     void check() {
         in_python_words(
             [&] { Guard::write_all(LinearCore<T>::guards(cores), [&] { before->check(); }); });

@@ -186,6 +186,8 @@ void bind_several(nb::module_& m, const char* name) {
     using B = BoundTransaction<T>;
     nb::class_<B>(m, name, "A copy of the state that a batch may change in some models.")
         .def("restore", &B::restore, "Restore the models, including their rules.")
+        .def("end", &B::end,
+             "Ignore later changes: they have transactions of their own, to restore first.")
         .def("check", &B::check, "Raise if a number that the batch changed overflows.");
     m.def(
         "begin_transaction",

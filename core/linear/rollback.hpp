@@ -136,7 +136,10 @@ class Checkpoint final : private SweepListener {
         });
     }
     Checkpoint(const Checkpoint&) = delete;
-    ~Checkpoint() { std::erase(m.listeners, static_cast<SweepListener*>(this)); }
+    ~Checkpoint() { end(); }
+
+    /// Ignore later changes, which have checkpoints of their own.
+    void end() { std::erase(m.listeners, static_cast<SweepListener*>(this)); }
 
     /// Restore the model and its rules.
     void restore() {
@@ -230,6 +233,11 @@ class Transaction {
 
     void restore() {
         for (const auto& checkpoint : checkpoints) checkpoint->restore();
+    }
+
+    /// Ignore later changes, which have transactions of their own that are restored first.
+    void end() {
+        for (const auto& checkpoint : checkpoints) checkpoint->end();
     }
 
     /// Throw if a changed number is no longer finite.

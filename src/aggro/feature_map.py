@@ -12,7 +12,7 @@ from aggro.estimators.validation import read_columns
 from aggro.learner import Array, rows_of
 from aggro.sklearn_api import Estimator, check_fitted, check_seed, draw_seed, store_parameters
 
-CELLS = 256  # hashed cells of a grid
+CELLS = 64  # hashed cells of a grid
 
 
 class FeatureMap(Estimator):
@@ -32,7 +32,7 @@ class FeatureMap(Estimator):
     fourier : int, default=256
         Number of Fourier features, rounded up to an even number; 0 for none.
     bins : int, default=128
-        Number of grids; 0 for none. With grids, the features are a CSR matrix with 256 columns per
+        Number of grids; 0 for none. With grids, the features are a CSR matrix with 64 columns per
         grid, one of which is nonzero in a row; without, a dense array.
     random_state : int, RandomState or None, default=None
         Seed of the random directions and grids.

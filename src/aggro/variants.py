@@ -72,12 +72,14 @@ ESTIMATORS: dict[str, EstimatorSettings] = {
         axes=("fit_intercept", "features", *_SELECTS),
         losses=("squared_hinge",),
         fixed={**_CHOSEN, "loss": "squared_hinge", "intercept_scaling": "auto"},
+        defaults={"features": "auto"},
     ),
     "AutoRegressor": EstimatorSettings(
         axes=("fit_intercept", "features", "criterion", *_SELECTS),
         losses=tuple(LOSS_OF.values()),
         regression=True,
         fixed={**_CHOSEN, "loss": "auto", "epsilon": 0.0},
+        defaults={"features": "auto"},
     ),
     "Perceptron": EstimatorSettings(
         axes=(*_ALL, "multiclass", "mergeable"),

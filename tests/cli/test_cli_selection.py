@@ -76,5 +76,5 @@ def test_the_default_for_classes_equals_autoclassifier(inside, options, loss, ca
     assert model.loss == loss
     if not options:
         X, y = load_svmlight("data.svm")
-        auto = aggro.AutoClassifier().partial_fit(X, y)
+        auto = aggro.AutoClassifier(random_state=0).partial_fit(X, y)
         assert auto.n_mistakes_ == model.n_mistakes_ and auto.candidates_ == model.candidates_

@@ -17,9 +17,9 @@ def linear(name, **params):
     return make(name, random_state=0, **params).partial_fit(X, y)
 
 
-def auto():
+def auto(features="linear"):
     X, y = problem("SPA-I")
-    return aggro.AutoClassifier(random_state=0).partial_fit(X, y)
+    return aggro.AutoClassifier(features=features, random_state=0).partial_fit(X, y)
 
 
 def calibrated():
@@ -76,6 +76,7 @@ KINDS = {
     "scale": lambda: linear("PA-I", scale="standard", average=True),
     "regressor": lambda: linear("PAR-I"),
     "auto": auto,
+    "auto-fourier": lambda: auto("fourier"),
     "calibrated": calibrated,
     "kernel": kernel,
     "kernel-budget": lambda: kernel(budget=10),

@@ -268,7 +268,7 @@ def test_a_third_class_ends_the_ensemble():
 
 def test_keep_best_ends_the_ensemble():
     X, y = noisy_rows()
-    model = AutoClassifier().partial_fit(X, y)
+    model = AutoClassifier(features="linear").partial_fit(X, y)
     best = model._learner.best_learner().scores(rows_of(X)).ravel()
     assert not np.array_equal(model.decision_function(X), best)
     assert np.array_equal(model.keep_best().decision_function(X), best)
@@ -309,8 +309,9 @@ def test_states_without_ensemble_weights_predict_with_the_best_candidate():
 
 def test_auto_classifier_equals_the_spelled_out_parameters():
     X, y = noisy_rows()
-    named = AutoClassifier().partial_fit(X, y)
-    spelled = selecting_classifier(scale="auto", loss="squared_hinge").partial_fit(X, y)
+    named = AutoClassifier(random_state=0).partial_fit(X, y)
+    spelled = {"scale": "auto", "features": "auto", "loss": "squared_hinge", "random_state": 0}
+    spelled = selecting_classifier(**spelled).partial_fit(X, y)
     assert named.candidates_ == spelled.candidates_
     assert np.array_equal(named.decision_function(X), spelled.decision_function(X))
 

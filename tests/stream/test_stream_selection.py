@@ -17,6 +17,11 @@ from aggro.estimators.counters import ROWS
 REGRESSION, BINARY, SEVERAL = "regression", "binary", "several classes"
 
 
+def linear_arrays(regression=False):
+    """Return the array estimator that selects what streams select."""
+    return (AutoRegressor if regression else AutoClassifier)(features="linear")
+
+
 def as_dicts(X):
     return [dict(enumerate(row)) for row in X.tolist()]
 
@@ -59,7 +64,7 @@ def test_a_stream_predicts_what_arrays_predict(task, late):
     for seed in range(3):
         X, y = generated(task, seed, late=late)
         stream = StreamRegressor() if task == REGRESSION else StreamClassifier()
-        arrays = AutoRegressor() if task == REGRESSION else AutoClassifier()
+        arrays = AutoRegressor(features="linear") if task == REGRESSION else linear_arrays()
         assert_same_progressively(stream, arrays, as_dicts(X), X, y)
 
 
@@ -74,7 +79,7 @@ def test_scores_are_those_of_arrays_learned_at_once(task, seed, late, batch):
     X, y = generated(task, seed, rows=150, late=late)
     X[:, 0] = np.random.default_rng(seed).choice([0.0, 1.0, -2.0], len(X))
     stream = StreamRegressor() if task == REGRESSION else StreamClassifier()
-    arrays = AutoRegressor() if task == REGRESSION else AutoClassifier()
+    arrays = AutoRegressor(features="linear") if task == REGRESSION else linear_arrays()
     for x, target in zip(as_dicts(X), y.tolist(), strict=True):
         stream.learn_one(x, target)
     appeared = 1 + max(y.tolist().index(label) for label in set(y.tolist()))
@@ -95,7 +100,7 @@ def test_categories_are_columns_of_ones():
     order = list(dict.fromkeys(colours.tolist()))  # columns as they appear
     table = np.hstack([X, np.array(order) == colours[:, None]])
     rows = [{0: a, "colour": f"c{c}", 1: b} for (a, b), c in zip(X.tolist(), colours, strict=True)]
-    stream, arrays = StreamClassifier(), AutoClassifier()
+    stream, arrays = StreamClassifier(), linear_arrays()
     assert_same_progressively(stream, arrays, rows, table, y)
 
 
@@ -108,7 +113,11 @@ def test_a_sparse_stream_selects_what_a_sparse_matrix_selects():
     X[0, :6] = 1.0
     y = (X @ random.normal(size=300) > 0).astype(int)
     order = list(dict.fromkeys(np.nonzero(X)[1].tolist()))
-    table, stream, arrays = csr_matrix(X[:, order]), StreamClassifier(), AutoClassifier()
+    table, stream, arrays = (
+        csr_matrix(X[:, order]),
+        StreamClassifier(),
+        linear_arrays(),
+    )
     for i, row in enumerate(X):
         x = {j: row[j].item() for j in np.flatnonzero(row).tolist()}
         if i > 20:
@@ -141,7 +150,7 @@ def test_stream_selection_equals_arrays_on_real_data(load):
     X, y = X[order], y[order]
     first_seen = list(dict.fromkeys(np.nonzero(X)[1].tolist()))
     X = np.ascontiguousarray(X[:, first_seen])
-    assert_same_progressively(StreamClassifier(), AutoClassifier(), as_dicts(X), X, y)
+    assert_same_progressively(StreamClassifier(), linear_arrays(), as_dicts(X), X, y)
 
 
 @pytest.mark.skipif("AGGRO_DATA" not in os.environ, reason="needs the data sets of AGGRO_DATA")

@@ -13,11 +13,12 @@ from aggro.sklearn_api import store_parameters
 class AutoClassifier(LinearModel, Classifier):
     """Passive-Aggressive classifier that chooses its own settings while it learns.
 
-    It compares a grid of C in several metrics and scales of the features, with the last weights and
-    with their mean. Every example is predicted before it is learned, and the candidate with the
-    fewest recent mistakes predicts; the first 1024 examples of two classes are predicted by an
-    ensemble of all candidates. It is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and
-    ``scale`` set to "auto" and ``loss="squared_hinge"``.
+    It compares the columns with non-linear features of them, and a grid of C in several metrics and
+    scales of the features, with the last weights and with their mean. Every example is predicted
+    before it is learned, and the candidate with the fewest recent mistakes predicts; the first 1024
+    examples of two classes are predicted by an ensemble of all linear candidates, or of all
+    others. It is ``PassiveAggressiveClassifier`` with ``C``, ``metric``, ``scale`` and ``features``
+    set to "auto" and ``loss="squared_hinge"``.
 
     The parameters come in groups:
 
@@ -34,17 +35,18 @@ class AutoClassifier(LinearModel, Classifier):
         As in ``PassiveAggressiveClassifier``.
     fit_intercept : bool, default=True
         Whether an intercept is learned.
-    features : {"linear", "fourier", "bins", "both", "auto"}, default="linear"
-        Features to learn from. "linear": the columns. The others are non-linear features of the
-        columns (see ``FeatureMap``), for curved boundaries. "auto" selects among all four if there
-        are at most 300 columns, unless the model is ``mergeable``; otherwise it is "linear".
-        ``coef_`` exists if the best candidate is linear.
+    features : {"auto", "linear", "fourier", "bins", "both"}, default="auto"
+        Features to learn from. "linear": the columns. "fourier", "bins" and "both" are non-linear
+        features of the columns (see ``FeatureMap``), for curved boundaries. "auto" selects between
+        "linear" and "both" if there are at most 300 columns, unless the model is ``mergeable``;
+        otherwise it is "linear". ``coef_`` exists if the best candidate is linear.
     probability
         As in ``PassiveAggressiveClassifier``.
     max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, random_state, \
 warm_start, verbose
         As in ``PassiveAggressiveClassifier``. ``fit`` selects in its first pass; held-out rows then
-        choose the number of passes, and between the best C and the next smaller one.
+        choose the number of passes, between linear and other features, and between the best C and
+        the next smaller one.
     n_jobs, memory, mergeable
         As in ``PassiveAggressiveClassifier``.
 
@@ -64,7 +66,7 @@ warm_start, verbose
         self,
         *,
         fit_intercept: bool = True,
-        features: str = "linear",
+        features: str = "auto",
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         early_stopping: bool | str = "auto",
@@ -86,10 +88,10 @@ warm_start, verbose
 class AutoRegressor(LinearModel, Regressor):
     """Passive-Aggressive regressor that chooses its own settings while it learns.
 
-    It compares a grid of C in several metrics and scales of the features, with the last weights and
-    with their mean, and predicts with the candidate that was recently closest to the targets. It is
-    ``PassiveAggressiveRegressor`` with ``C``, ``metric``, ``scale`` and ``loss`` set to "auto" and
-    ``epsilon=0``.
+    It compares the columns with non-linear features of them, and a grid of C in several metrics and
+    scales of the features, with the last weights and with their mean, and predicts with the
+    candidate that was recently closest to the targets. It is ``PassiveAggressiveRegressor`` with
+    ``C``, ``metric``, ``scale``, ``features`` and ``loss`` set to "auto" and ``epsilon=0``.
 
     The parameters come in groups:
 
@@ -131,7 +133,7 @@ class AutoRegressor(LinearModel, Regressor):
         self,
         *,
         fit_intercept: bool = True,
-        features: str = "linear",
+        features: str = "auto",
         criterion: str = "absolute",
         max_iter: int = 1000,
         tol: float | None = 1e-3,

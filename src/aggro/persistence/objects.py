@@ -32,7 +32,12 @@ from aggro.reference_row import RECENT, ReferenceRow
 from aggro.selection.drift import DriftDetector
 from aggro.selection.feature_maps import SIZES, FeatureMaps, kinds_of
 from aggro.selection.representation import Identity
-from aggro.selection.search_space import DEFAULT_SEARCH_SPACE, INTERVAL, TEXT_SEARCH_SPACE
+from aggro.selection.search_space import (
+    DEFAULT_SEARCH_SPACE,
+    INTERVAL,
+    MAPPED_SEARCH_SPACE,
+    TEXT_SEARCH_SPACE,
+)
 from aggro.selection.selection import ModelSelection
 from aggro.settings import FEATURES, LOSSES, Settings, check_settings, selected_axes, shared_layout
 from aggro.text.encoder import Encoder
@@ -212,12 +217,12 @@ def _selection(
     fits = dtype in FLOATS and len(state["learners"]) <= MOST_LEARNERS
     require(fits, "its model selection has no valid type or too many learners")
     shape = (features, classes, np.dtype(dtype), seed)
+    space = DEFAULT_SEARCH_SPACE if representations is None else TEXT_SEARCH_SPACE
     if isinstance(representations, FeatureMaps):
+        space = MAPPED_SEARCH_SPACE
         known = {*kinds_of(settings, features)}
         fits = {*representations.kinds} <= known and representations.core.columns == features
         require(fits, "the feature maps are not those of its settings and columns")
-    texts = representations is not None and not isinstance(representations, FeatureMaps)
-    space = TEXT_SEARCH_SPACE if texts else DEFAULT_SEARCH_SPACE
     selection = ModelSelection(settings, *shape, representations=representations, space=space)
     vars(selection).update(state)
     _check_learners(selection, numbers)
@@ -300,6 +305,11 @@ def _maps(kinds: list[str], seed: int, dtype: str, state: State) -> FeatureMaps:
     require(0 <= seed < 2**63, "the seed of the feature maps is out of range")
     require(dtype in FLOATS, f"dtype={dtype!r} is neither float32 nor float64")
     maps = FeatureMaps(kinds, len(state["mean"]), np.dtype(dtype), seed)
+    types = {name: array.dtype for name, array in maps.core.state().items()}
+    fits = {name: array.dtype for name, array in state.items()} == types
+    require(fits, "the arrays of the feature maps are not those of its columns")
+    fits = all(np.isfinite(array).all() for array in state.values())
+    require(fits, "the feature maps contain NaN or infinity")
     maps.core.load_state(state)
     return maps
 

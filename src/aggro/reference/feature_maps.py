@@ -12,7 +12,7 @@ from .rules import Array
 MASK = (1 << 64) - 1
 CAPACITY = 512  # rows in the sample that defines the ranks
 LIMIT = 4.0  # of standardised values
-PLACES = 256  # cells of a grid
+PLACES = 64  # cells of a grid
 MISSING = -1000.0  # the rank of a missing value
 OFFSETS = 0x6F66667365747321
 
@@ -200,6 +200,6 @@ class FeatureMap:
         for cell in [*cells, 0, 0][:4]:
             key = (key + cell + 1) * 0x9E3779B1 & 0xFFFFFFFF
             key ^= key >> 15
-        place = (key * 0x9E3779B1 & 0xFFFFFFFF) >> 24
+        place = (key * 0x9E3779B1 & 0xFFFFFFFF) >> 26
         cell_of_row: Array = np.eye(PLACES)[place] / np.sqrt(self.grids)
         return cell_of_row

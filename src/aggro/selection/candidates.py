@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from aggro.selection.search_space import (
     record_row,
 )
 from aggro.settings import AXES, Settings, error_name, memory_of, selected_axes
-from aggro.transaction import Checkpoint, OwnedLock, checkpoint_of
+from aggro.transaction import OwnedLock
 
 CHOSEN = ("C", "metric", "scale", "features", "average")  # what distinguishes candidates
 ENCODED = 8192  # rows that are encoded at a time to be scored
@@ -136,6 +137,10 @@ def chosen_of(candidate: Settings, settings: Settings) -> Settings:
     return replace(settings, **own)
 
 
+def _no_history() -> Any:
+    """Return None: no call has asked for a history."""
+
+
 class Candidates:
     """The candidates of a model selection, and the predictions of the best one."""
 
@@ -170,6 +175,7 @@ class Candidates:
         self.margin_unit = 1.0  # of the scores that predict, for calibration
         self.drift = DriftDetector()
         self.turns = OwnedLock()
+        self.history = _no_history  # returns the history of a call, while it is needed
         if not self.selects:
             self.learners = [self._blank()]
 
@@ -318,14 +324,6 @@ class Candidates:
         learner, candidate = self._leader()
         return select(learner, [candidate], [learner.all_settings[candidate]])
 
-    def _checkpoint_of_blocks(self) -> list[Checkpoint]:
-        """Return what undoes several blocks: the state of the representations, and all weights."""
-        representations = self.representations.checkpoint()
-        if representations is None:
-            return []
-        models = [each.checkpoint_of_all() for each in self.learners]
-        return [checkpoint_of(self), representations, *models]
-
     def clone(self) -> Any:
         """Return a blank learner with the settings and the representation of the best candidate."""
         blank = self.best_learner().clone()
@@ -406,20 +404,26 @@ class Candidates:
         """Return the intercepts that predict."""
         return self._predictor().intercept()
 
-    def candidate_scores(self, rows: Any) -> dict[int, Array]:
-        """Return the scores of the best candidate and of the next smaller C, by their numbers.
+    def candidate_scores(self, rows: Any) -> dict[tuple[int, int], Array]:
+        """Return the scores of the best candidate of each learner and of the next smaller C.
 
-        A C that is best in one pass may be too large for several.
+        They are keyed by learner and candidate; the one that predicts is first. A C that is best in
+        one pass may be too large for several.
         """
-        learner, best = self._leader()
-
-        def scores_of(candidate: int) -> Array:
-            return self._in_pieces(rows, 1, learner, lambda some: learner.scores(some, candidate))
-
-        return {each: scores_of(each) for each in range(best, max(best - 2, -1), -1)}
+        leading, predicts = self.best
+        bests = {leading: predicts}
+        bests |= {i: each.model.chosen for i, each in enumerate(self.learners) if i != leading}
+        return {
+            (i, candidate): self._in_pieces(
+                rows, 1, learner, functools.partial(learner.scores, which=candidate)
+            )
+            for i, best in bests.items()
+            for learner in self.learners[i : i + 1]
+            for candidate in range(best, max(best - 2, -1), -1)
+        }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+        return {n: value for n, value in self.__dict__.items() if n not in ("turns", "history")}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept, turns=OwnedLock())
+        self.__dict__.update(kept, turns=OwnedLock(), history=_no_history)

@@ -10,6 +10,7 @@ import numpy as np
 from aggro import _core
 from aggro.learner import Array, Learner
 from aggro.selection.feature_maps import FeatureMaps, kinds_of
+from aggro.selection.search_space import MAPPED_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, selected_axes
 
@@ -25,7 +26,7 @@ def make_learner(
     kinds = kinds_of(settings, features)
     if kinds != ("linear",):
         maps = FeatureMaps(kinds, features, dtype, seed)
-        selection = ModelSelection(*shape, representations=maps)
+        selection = ModelSelection(*shape, representations=maps, space=MAPPED_SEARCH_SPACE)
         grow_features(selection, features)  # of a learner that is there before the first example
         return selection
     return ModelSelection(*shape) if selected_axes(settings) else Learner(*shape)
@@ -58,7 +59,12 @@ def grow_features(learner: AnyLearner, features: int) -> None:
     if isinstance(learner, Learner):
         learner.model.grow(features)
         return
-    maps, learner.features = learner.representations, max(learner.features, features)
+    learner.features = max(learner.features, features)
+    maps = learner.representations
+    if isinstance(maps, FeatureMaps):
+        if "linear" in maps.kinds and kinds_of(learner.settings, features) == ("linear",):
+            learner.keep_only(maps.kinds.index("linear"))
+        maps = learner.representations
     if isinstance(maps, FeatureMaps):
         maps.core.grow(features)
         for each in learner.learners:
@@ -76,14 +82,14 @@ def progressive_loss(learner: AnyLearner) -> tuple[float, float]:
     return mistakes, distance
 
 
-def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[int, Array]:
+def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[Any, Array]:
     """Return the scores of the candidates that ``fit`` considers in every pass."""
     if isinstance(learner, ModelSelection):
         return learner.candidate_scores(rows)
-    return {0: learner.scores(rows)}
+    return {None: learner.scores(rows)}
 
 
-def choose(learner: AnyLearner, candidate: int) -> None:
+def choose(learner: AnyLearner, candidate: Any) -> None:
     """Let this candidate predict."""
     if isinstance(learner, ModelSelection):
         learner.choose(candidate)

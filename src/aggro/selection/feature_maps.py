@@ -10,12 +10,13 @@ import numpy as np
 from aggro import _core
 from aggro.learner import Array
 from aggro.selection.representation import Identity, Representations
-from aggro.settings import FEATURES, Settings
+from aggro.settings import Settings
 from aggro.transaction import Checkpoint
 
 # Fourier features and grids (see ``aggro.FeatureMap``).
 SIZES = {"fourier": (256, 0), "bins": (0, 128), "both": (256, 128)}
 BLOCK = 1024  # rows that are mapped at a time
+SELECTED = ("linear", "both")  # by ``features="auto"``; "both" is rarely worse than either part
 MOST_COLUMNS = 300  # of rows for which ``features="auto"`` selects among feature maps
 
 
@@ -24,7 +25,7 @@ def kinds_of(settings: Settings, columns: int) -> tuple[str, ...]:
     if settings.features != "auto":
         return (settings.features,)
     narrow = columns <= MOST_COLUMNS and not settings.mergeable
-    return FEATURES if narrow else ("linear",)
+    return SELECTED if narrow else ("linear",)
 
 
 class FeatureMaps:

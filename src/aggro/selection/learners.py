@@ -25,6 +25,7 @@ from aggro.selection.search_space import (
     values_kept,
 )
 from aggro.settings import Settings, memory_of
+from aggro.transaction import Checkpoint
 
 if TYPE_CHECKING:
     from aggro.selection.selection import ModelSelection
@@ -259,6 +260,22 @@ def _shift(learner: Learner, steps: int) -> Learner:
 # -- rollback ----------------------------------------------------------------------------------
 
 
+class History:
+    """Checkpoints of the blocks of a call, which are kept until the call has succeeded."""
+
+    def __init__(self) -> None:
+        self.checkpoints: list[Checkpoint] = []
+
+    def add(self, *checkpoints: Checkpoint) -> None:
+        """Add checkpoints of what the next block changes."""
+        self.checkpoints += checkpoints
+
+    def restore(self) -> None:
+        """Restore the state before the first block."""
+        for restore in reversed(self.checkpoints):
+            restore()
+
+
 class ModelStates:
     """The state of some learners before rows are learned in several calls of the core."""
 
@@ -281,6 +298,11 @@ class ModelStates:
         """Raise if a model has overflowed."""
         for part in self.parts:
             part.check()
+
+    def end(self) -> None:
+        """Ignore later changes, which have a state of their own to restore first."""
+        for part in self.parts:
+            part.end()
 
     def restore(self) -> None:
         """Restore all models."""

@@ -89,6 +89,9 @@ class SearchSpace:
 
 
 DEFAULT_SEARCH_SPACE = SearchSpace()
+# Linear candidates learn faster, mapped features are better after some thousand rows: neither side
+# is removed before, and both remain until one is far behind.
+MAPPED_SEARCH_SPACE = SearchSpace(halves_each=True, patience=2 * INTERVAL)
 # Rows of texts have unit length, and on seven of the tasks of docs/text.md the best C was between
 # 0.3 and 100: a short grid suffices, since it moves with its best candidate, and saves memory. Long
 # n-grams are worse at the beginning and better later.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from aggro.selection.candidates import (
 )
 from aggro.selection.drift import DriftDetector
 from aggro.selection.learners import (
+    History,
     ModelStates,
     Views,
     clear_record,
@@ -106,7 +108,7 @@ class ModelSelection(Candidates):
                 order = order[weights[order] > 0]
             size = min(self._until_checkpoint(), self.representations.block_size())
             several = undo and len(order) > size
-            start, checkpoints = 0, self._checkpoint_of_blocks() if several else []
+            start, checkpoints = 0, [self._history_of(len(order)).restore] if several else []
             with Transaction(*checkpoints, interrupts=False):
                 while start < len(order):
                     size = min(self._until_checkpoint(), self.representations.block_size())
@@ -130,7 +132,11 @@ class ModelSelection(Candidates):
         rows, order = block
         own = {name: None if each is None else each[order] for name, each in targets.items()}
         reference, margins = recording
-        first = not self.examples
+        first, history = not self.examples, self.history()
+        if history is not None:
+            undo, representations = True, self.representations.checkpoint()
+            assert representations is not None
+            history.add(checkpoint_of(self), representations)
         if record is not None and not first:
             margins = np.zeros((len(order), 2, self.outputs))
         checkpoints = [checkpoint_of(self), self.representations.rollback] if undo else []
@@ -187,6 +193,8 @@ class ModelSelection(Candidates):
             return
         known, models = self.learners, self._begin(views, order, targets) if undo else None
         checkpoints = [self._checkpoint(models)] if undo else []
+        if (history := self.history()) is not None:
+            history.add(*checkpoints)
         # After an interrupt, rows that all candidates have learned stay learned.
         with Transaction(*checkpoints, interrupts=self._encodes):
             if counted and not again:
@@ -215,6 +223,8 @@ class ModelSelection(Candidates):
                     rest = order[start:]
                     check = ModelStates(self._groups(), views, rest, targets, undo=False)
             check.check_overflow()
+            if models is not None:
+                models.end()
             if record is not None:
                 record(targets, np.empty((0, 2, self.outputs)) if margins is None else margins)
 
@@ -254,8 +264,22 @@ class ModelSelection(Candidates):
         """Return what restores the selection after these rows, learned in any number of calls."""
         if not self._encodes:
             return self._checkpoint(self._begin({0: rows}, None, targets))
-        kept = copy.deepcopy(self.__getstate__())
-        return lambda: self.__dict__.update(copy.deepcopy(kept))
+        return self._history_of(rows.count).restore
+
+    def _history_of(self, count: int) -> History:
+        """Return what undoes the next blocks, of this many rows in all.
+
+        A short history has the changes of each block, a long one begins with a copy of all weights.
+        """
+        history, representations = History(), self.representations.checkpoint()
+        if representations is None:  # blocks stay learned
+            return history
+        if count <= self.representations.block_size():
+            self.history = weakref.ref(history)
+        else:
+            models = [each.checkpoint_of_all() for each in self.learners]
+            history.add(checkpoint_of(self), representations, *models)
+        return history
 
     def _begin(
         self, views: Views, order: Array | None, targets: dict[str, Any]
@@ -327,9 +351,13 @@ class ModelSelection(Candidates):
         learners: list[Learner],
         removed: Sequence[Learner] = (),
         drift: DriftDetector | None = None,
+        leading: int | None = None,
     ) -> None:
-        """Continue with these learners, without the removed ones; error counts are kept."""
-        leading = best_of(learners)[0]
+        """Continue with these learners, without the removed ones; error counts are kept.
+
+        The best one predicts, unless ``leading`` is another.
+        """
+        leading = best_of(learners)[0] if leading is None else leading
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
         drift = (drift or self.drift).followed(
@@ -402,19 +430,24 @@ class ModelSelection(Candidates):
 
     def keep_representation(self) -> None:
         """Keep the best representation, once the patience of the search space has passed."""
-        if len(self.representations.descriptions) == 1 or self.examples < self.space.patience:
-            return
-        best = self.representation
-        stay = [each for each in self.learners if each.representation == best]
-        gone = [each for each in self.learners if each.representation != best]
-        rows = (self._described(gone), self._described(stay), self.examples, self.measured)
-        self._keep(stay, left=[*self.left, *removed_rows(*rows)])
+        if len(self.representations.descriptions) > 1 and self.examples >= self.space.patience:
+            self.keep_only(self.representation)
+
+    def keep_only(self, representation: int) -> None:
+        """Keep the candidates of one representation; do nothing if it has none left."""
+        stay = [each for each in self.learners if each.representation == representation]
+        gone = [each for each in self.learners if each not in stay]
+        if not self.learners:
+            self.representations = self.representations.only(representation)
+        elif stay:
+            rows = (self._described(gone), self._described(stay), self.examples, self.measured)
+            self._keep(stay, left=[*self.left, *removed_rows(*rows)], fixed=None)
 
     def _keep(self, learners: list[Learner], **changes: Any) -> None:
-        """Continue with learners of the best representation alone."""
-        representations = self.representations.only(self.representation)
+        """Continue with learners of one representation alone."""
+        representations = self.representations.only(learners[0].representation)
         mistakes, distance, best = self.mistakes, self.distance, self.learners[self.leading]
-        leading = learners.index(best) if best in learners else 0
+        leading = learners.index(best) if best in learners else best_of(learners)[0]
         made = learners[leading].model.chosen_record
         for each in learners:
             each.representation = 0
@@ -426,13 +459,18 @@ class ModelSelection(Candidates):
     def freeze_means(self, frozen: bool = True) -> None:
         """Stop or continue evaluation and class means: repeated examples are no fair test.
 
-        Only the best learner continues to learn repeated examples.
+        Only the best learner continues to learn repeated examples; before ``choose``, that of each
+        representation.
         """
         if frozen and self.fixed is None and self.learners:
             rest, (leading, candidate) = list(self.learners), self.best
             together = ensemble.predicts(rest)
-            self.go_on_with([rest.pop(leading)], rest)
-            self.fixed = (0, candidate)
+            stay = [rest.pop(leading)]
+            if self.below:
+                groups = by_representation(rest)
+                groups.pop(stay[0].representation, None)
+                stay += [min(group, key=record_of) for group in groups.values()]
+            self._go_on_with_first(stay, [each for each in rest if each not in stay], candidate)
             ensemble.weight(self.learners, predict=False)
             self._note_end_of(together)
         elif not frozen:
@@ -441,9 +479,19 @@ class ModelSelection(Candidates):
         for learner in self.learners:
             learner.freeze_means(frozen)
 
-    def choose(self, candidate: int) -> None:
-        """Let this candidate of the best learner predict, until new rows are learned."""
-        self.fixed, self.below = (self.best[0], candidate), 0
+    def choose(self, place: tuple[int, int]) -> None:
+        """Keep one learner; let this candidate of it predict, until new rows are learned."""
+        rest, (leading, candidate) = list(self.learners), place
+        self._go_on_with_first([rest.pop(leading)], rest, candidate)
+        self.below = 0
+
+    def _go_on_with_first(
+        self, stay: list[Learner], removed: list[Learner], candidate: int
+    ) -> None:
+        """Continue with some learners; this candidate of the first one predicts."""
+        if removed or stay != self.learners:
+            self.go_on_with(stay, removed, leading=0)
+        self.fixed = (0, candidate)
 
     # -- parameters and classes --------------------------------------------------------------------
 
