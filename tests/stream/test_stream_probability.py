@@ -73,7 +73,10 @@ def test_margins_of_a_selection_are_those_of_arrays(classes):
     random = np.random.default_rng(classes)
     X = random.normal(size=(1500, 4))
     y = (X @ random.normal(size=(4, classes)) + random.normal(size=(1500, classes))).argmax(axis=1)
-    stream, arrays = StreamClassifier(probability=True), AutoClassifier(probability=True)
+    stream, arrays = (
+        StreamClassifier(probability=True),
+        AutoClassifier(features="linear", probability=True),
+    )
     for i in range(len(y)):
         stream.learn_one(dict(enumerate(X[i].tolist())), int(y[i]))
         arrays.partial_fit(X[i : i + 1], y[i : i + 1])
