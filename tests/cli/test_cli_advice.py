@@ -126,10 +126,25 @@ def test_detection_of_sorted_rows_does_not_depend_on_batches():
 
 def test_the_recent_error_is_that_since_half_of_the_examples():
     progress = Progress(Model(aggro.AutoClassifier()))
-    progress.lines = [Line(16, 0, 0.5, 0.5, 0)]
+    progress.lines = [Line(16, 16, 0, 0.5, 0.5, 0)]
     assert progress.recent_error() == 0.5
-    progress.lines += [Line(32, 0, 0.25, 0.5, 0), Line(64, 0, 0.25, 0.5, 0)]
+    progress.lines += [Line(32, 32, 0, 0.25, 0.5, 0), Line(64, 64, 0, 0.25, 0.5, 0)]
     assert progress.recent_error() == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("options", ["", " --fast"])
+def test_errors_are_those_of_the_first_pass(inside, capsys, options):
+    rng = np.random.default_rng(0)
+    rows = [f"{int(y < 0.1)} 1:{x:.4f}" for y, x in rng.random((700, 2))]
+    Path("noise.svm").write_text("\n".join(rows) + "\n")
+    said = notes(capsys, f"train noise.svm -o m.aggro --json one.json{options}")
+    several = notes(capsys, f"train noise.svm -o m.aggro --passes 3 --json t.json{options}")
+    assert "its error is" in said and "its error in the first pass is" in several
+    once, last = (json.loads(Path(p).read_text())["progress"] for p in ("one.json", "t.json"))
+    assert (last[-1]["examples"], last[-1]["evaluated"]) == (2100, 700)
+    for name in ("so_far", "baseline"):
+        assert last[-1][name] == pytest.approx(once[-1][name])
+    assert last[-1]["since_last"] is None
 
 
 # -- shuffling -------------------------------------------------------------------------------

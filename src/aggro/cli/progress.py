@@ -20,18 +20,24 @@ LONG = 5  # times as long as by chance: runs of one label that count as sorted r
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of the table: error rates, or mean errors of a regression."""
+    """A line of the table: error rates, or mean errors of a regression.
+
+    Errors are those of the first pass, which has ``evaluated`` examples so far; without such
+    examples they are None.
+    """
 
     examples: int
-    since_last: float
-    so_far: float
-    baseline: float
+    evaluated: int
+    since_last: float | None
+    so_far: float | None
+    baseline: float | None
     updates: int
 
     def text(self, percent: bool) -> str:
         """Return the line as text."""
         errors = (self.since_last, self.so_far, self.baseline)
-        shown = "".join(f"{v:>12.2%}" if percent else f"{v:>12.5g}" for v in errors)
+        form = ">12.2%" if percent else ">12.5g"
+        shown = "".join(f"{'-':>12}" if v is None else format(v, form) for v in errors)
         return f"{self.examples:>12,}{shown}{self.updates:>14,}"
 
 
@@ -47,10 +53,11 @@ class Progress:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.examples = 0
+        self.evaluated = 0  # of them, those of the first pass
         self.lines: list[Line] = []
         self.constant = Constant(model.measured)
         self._due = FIRST
-        self._reported = (0, 0.0)  # examples and loss at the last line
+        self._loss = 0.0  # at the last line
         self._before = model.loss
 
     def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
@@ -58,41 +65,48 @@ class Progress:
         counted = np.flatnonzero(np.ones(len(y)) if weights is None else weights)
         if len(counted) == 0:
             return []
-        model, new = self.model, len(self.lines)
+        model, shown = self.model, len(self.lines)
         batch = model.begin_batch(X, y, weights)
         step, start = model.step, 0
         while start < len(counted):
             due = self._due - self.examples
             end = start + -(-due // step) * step  # whole steps only
             order = counted[start:end]
-            self.constant.add(y[order])
+            if not model.again:
+                self.constant.add(y[order])
+                self.evaluated += len(order)
             model.estimator._learn_batch(batch, weights, order, again=model.again)
             self.examples += len(order)
             start = end
             if self.examples >= self._due:
                 self.report()
                 self._due = 1 << self.examples.bit_length()
-        return self.lines[new:]
+        return self.lines[shown:]
 
     def report(self) -> None:
         """Add a line to the table, unless there are no new examples."""
-        examples, loss = self._reported
+        examples, evaluated = self._last_counts()
         if self.examples == examples:
             return
-        now = self.model.loss - self._before
-        recent = (now - loss) / (self.examples - examples)
-        baseline, updates = self.constant.error(), self.model.updates
-        self.lines.append(Line(self.examples, recent, now / self.examples, baseline, updates))
-        self._reported = (self.examples, now)
+        loss, new = self.model.loss - self._before, self.evaluated - evaluated
+        recent = (loss - self._loss) / new if new else None
+        so_far = baseline = None
+        if self.evaluated:
+            so_far, baseline = loss / self.evaluated, self.constant.error()
+        counts = (self.examples, self.evaluated)
+        self.lines.append(Line(*counts, recent, so_far, baseline, self.model.updates))
+        self._loss = loss
+
+    def _last_counts(self) -> tuple[int, int]:
+        """Return the examples at the last line, and how many of them were evaluated."""
+        return (self.lines[-1].examples, self.lines[-1].evaluated) if self.lines else (0, 0)
 
     def recent_error(self) -> float:
-        """Return the error since half of the examples, or the last line before."""
-        last = self.lines[-1]
-        before = [line for line in self.lines if line.examples <= last.examples / 2]
-        if not before:
-            return last.so_far
-        made = last.so_far * last.examples - before[-1].so_far * before[-1].examples
-        return made / (last.examples - before[-1].examples)
+        """Return the error since half of the evaluated examples, or the last line before."""
+        counts = [(line.evaluated, (line.so_far or 0.0) * line.evaluated) for line in self.lines]
+        last, loss = counts[-1]
+        half, before = max((each for each in counts if each[0] <= last / 2), default=(0, 0.0))
+        return (loss - before) / (last - half)
 
 
 class Constant:
@@ -176,20 +190,21 @@ def column_warnings(wordy: Iterable[str], counters: Iterable[str]) -> Iterable[s
 
 def error_warnings(progress: Progress, wordy: bool, selects: bool) -> Iterable[str]:
     """Yield a warning if the model was no better than a constant since half of the examples."""
-    lines = progress.lines
-    if not lines or lines[-1].examples < ENOUGH or lines[-1].baseline == 0:
+    if not progress.lines or progress.evaluated < ENOUGH:
         return
-    recent, constant = progress.recent_error(), lines[-1].baseline
-    if recent < constant:
+    recent, constant = progress.recent_error(), progress.lines[-1].baseline
+    if not constant or recent < constant:
         return
     regression = progress.model.regression
     name = "the mean so far" if regression else "the most frequent class"
     errors = [f"{v:.4g}" if regression else f"{v:.1%}" for v in (recent, constant)]
-    advice = ["--passes 5"] if selects else ["model selection (leave --fast out)"]
-    advice += ["--text COLUMN"] * wordy
+    several = progress.examples > progress.evaluated
+    advice = ["--passes 5"] * (selects and not several)
+    advice += ["model selection (leave --fast out)"] * (not selects) + ["--text COLUMN"] * wordy
+    when = " in the first pass" * several
     yield (
-        f"the model is no better than always predicting {name}: its error is {errors[0]}, that of "
-        f"the constant {errors[1]}; try {' or '.join(advice)}, or other features"
+        f"the model is no better than always predicting {name}: its error{when} is {errors[0]}, "
+        f"that of the constant {errors[1]}; try {' or '.join([*advice, 'other features'])}"
     )
 
 

@@ -353,7 +353,8 @@ class Training:
         if args.json:
             write_report(args.json, report)
         if args.plot:
-            curve = [(line.examples, line.so_far) for line in progress.lines]
+            points = [(line.evaluated, line.so_far) for line in progress.lines]
+            curve = [(count, error) for count, error in points if error is not None]
             baseline = progress.lines[-1].baseline
             from aggro.plot import draw_curves
 
