@@ -37,25 +37,15 @@ class Field(NamedTuple):
     finite: bool = True
 
 
-# Ranges of the arrays that every linear model has; others are finite.
 COUNT = (0, LARGEST)
 POSITIVE = (0.0, math.inf)
-LINEAR: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("mistakes", "updates", "last_update"), COUNT),
-    **dict.fromkeys(("ring_fill", "ring_next", "pool_fill"), COUNT),
-    **dict.fromkeys(("loss", "model_mistakes", "recent_mistakes", "recent_loss"), POSITIVE),
-    **dict.fromkeys(("swapped_mistakes", "swapped_recent", "swapped_chosen", "record"), POSITIVE),
-    **dict.fromkeys(("recent_weight", "distances"), POSITIVE),
-    **dict.fromkeys(("class_weight_seen", "class_sum_norm", "class_emphasis"), POSITIVE),
-    **dict.fromkeys(("scale_seen", "scale_square", "scale_rows", "scale_spread"), POSITIVE),
-    **dict.fromkeys(("target_rows", "target_spread", "class_total"), POSITIVE),
-    **dict.fromkeys(("bias_prior", "bias_variance", "late_weight"), POSITIVE),
-    **dict.fromkeys(("drift", "swapped_drift"), POSITIVE),
-    **dict.fromkeys(
-        ("margin_size", "margin_loss", "update_counts", "bias_update_counts"), POSITIVE
-    ),
-    "pool_key": (-math.inf, 0.0),
-}
+ANY = (-math.inf, math.inf)
+# Arrays of linear learners that may be negative; others are counts, sums and lengths.
+SIGNED = (
+    *("weights", "average_shift", "ring", "pool", "pool_mean", "mixture", "unit", "counters"),
+    *("bias", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias", "ensemble_weight"),
+    *("class_sum_rest", "class_sum_cross", "scale_mean", "target_mean"),
+)
 MAPS = (  # arrays of a feature map
     *("grown", "rows", "mean", "square", "missing", "sample"),
     *("rank_start", "rank_values", "rank_up_to"),
@@ -125,7 +115,12 @@ def linear_fields(pattern: Learner, features: int) -> dict[str, Field]:
             shape = (features, len(line))
         elif kinds[name] == "matrix":
             shape = (side * (side + 1) // 2,)
-        fields[name] = Field(line.dtype, shape, *LINEAR.get(name, (-math.inf, math.inf)))
+        limits = COUNT if line.dtype == np.int64 else POSITIVE
+        if name in SIGNED or kinds[name] == "matrix":
+            limits = ANY
+        elif name == "pool_key":
+            limits = (-math.inf, 0.0)
+        fields[name] = Field(line.dtype, shape, *limits)
     return fields
 
 
