@@ -8,7 +8,6 @@ from linear_support import reference_of as linear_reference
 from linear_support import train_reference
 
 from aggro.reference import FeatureMap, ReferenceKernelLearner, ReferenceLearner
-from aggro.selection.feature_maps import SIZES
 from qa.stress.inputs import effective_weights
 from qa.stress.rounding import is_hard_batch
 
@@ -109,7 +108,7 @@ def reference_of(case, control):
 
 def _feature_map(representations, columns):
     (kind,) = representations.kinds
-    features = FeatureMap(*SIZES[kind], representations.seed)
+    features = FeatureMap(*representations.size(kind), representations.seed)
     features.grow(columns)
     return features
 

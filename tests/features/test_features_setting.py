@@ -207,6 +207,8 @@ def test_a_damaged_feature_map_in_a_file_is_rejected():
         ("kinds", {"list": ["bins"]}),
         ("kinds", {"list": ["other"]}),
         ("seed", -1),
+        ("growth", 0),
+        ("growth", 99),
         ("dtype", "int8"),
     ):
         wrong = {**facts, "representations": {"FeatureMaps": {**maps, name: value}}}
@@ -353,3 +355,16 @@ def test_streams_and_sweeps_reject_feature_maps():
         aggro.StreamClassifier(features="both")
     with pytest.raises(ValueError, match=r"transform X with aggro.FeatureMap"):
         aggro.sweep(*problem(50), features=["both"])
+
+
+@pytest.mark.parametrize(("rows", "max_iter", "growth"), [(999, 5, 1), (1000, 5, 2), (1000, 1, 1)])
+def test_fit_uses_more_features_of_many_rows_in_several_passes(rows, max_iter, growth, tmp_path):
+    X, y = problem(1100)
+    weights = (np.arange(1100) < rows).astype(float)
+    model = AutoClassifier(features="both", random_state=0, max_iter=max_iter, tol=None)
+    model.fit(X, y, sample_weight=weights)
+    aggro.save(model, tmp_path / "m")
+    for each in (model, aggro.load(tmp_path / "m"), copy.deepcopy(model)):
+        maps = each._learner.representations
+        assert maps.core.sizes == [(256 * growth, 128 * growth)]
+        assert_array_equal(scores(each), scores(model))

@@ -175,7 +175,7 @@ class Classifier(OnlineEstimator):
         weights = read_weights(sample_weight, X.shape[0])
         targets["weights"], counts = self._weighted(targets, weights, classes)
         if known is None:
-            learner = self._new_learner(settings, len(classes), X, weights)
+            learner = self._new_learner(settings, len(classes), X, weights, passes.max_iter)
         else:
             check_warm_start(known, classes, multilabel)
             learner = self._copied_learner(settings)

@@ -47,7 +47,7 @@ class KernelModel(OnlineEstimator):
         """Return None: ``fit`` always starts a new model."""
 
     def _new_learner(
-        self, settings: Settings, outputs: int, X: Any, weights: Array | None
+        self, settings: Settings, outputs: int, X: Any, weights: Array | None, passes: int = 1
     ) -> KernelLearner:
         """Return a learner for rows like these, whose variance may determine gamma."""
         choice = self._choice()

@@ -88,11 +88,13 @@ class LinearModel(OnlineEstimator):
         return learner
 
     def _new_learner(
-        self, settings: Settings, outputs: int, X: Any, weights: Array | None
+        self, settings: Settings, outputs: int, X: Any, weights: Array | None, passes: int = 1
     ) -> AnyLearner:
         """Return a learner for the features of X, seeded by ``random_state``."""
-        seed = draw_seed(self.random_state)
-        return make_learner(settings, X.shape[1], outputs, X.dtype, seed)
+        seed, rows = draw_seed(self.random_state), 0
+        if passes > 1:
+            rows = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        return make_learner(settings, X.shape[1], outputs, X.dtype, seed, rows)
 
     def _check_stream(self) -> None:
         """Raise unless ``partial_fit`` is possible."""

@@ -62,7 +62,7 @@ class Regressor(OnlineEstimator):
         values = read_values(y, X.shape[0])
         weights = read_weights(sample_weight, X.shape[0])
         if known is None:
-            learner = self._new_learner(settings, values.shape[1], X, weights)
+            learner = self._new_learner(settings, values.shape[1], X, weights, passes.max_iter)
         else:
             check_columns(values, known.learner.outputs)
             learner = self._copied_learner(settings)

@@ -30,7 +30,7 @@ from aggro.persistence.schema import (
 from aggro.persistence.values import CODECS, Codec, State
 from aggro.reference_row import RECENT, ReferenceRow
 from aggro.selection.drift import DriftDetector
-from aggro.selection.feature_maps import SIZES, FeatureMaps, kinds_of
+from aggro.selection.feature_maps import LARGEST, SIZES, FeatureMaps, kinds_of
 from aggro.selection.representation import Identity
 from aggro.selection.search_space import (
     DEFAULT_SEARCH_SPACE,
@@ -296,15 +296,22 @@ def _drift(**parts: Any) -> DriftDetector:
 
 def _maps_parts(maps: FeatureMaps) -> dict[str, Any]:
     state = State(maps.core.state())
-    return {"kinds": list(maps.kinds), "seed": maps.seed, "dtype": maps.dtype.name, "state": state}
+    return {
+        "kinds": list(maps.kinds),
+        "seed": maps.seed,
+        "dtype": maps.dtype.name,
+        "growth": maps.growth,
+        "state": state,
+    }
 
 
-def _maps(kinds: list[str], seed: int, dtype: str, state: State) -> FeatureMaps:
+def _maps(kinds: list[str], seed: int, dtype: str, growth: int, state: State) -> FeatureMaps:
     mapped = [kind for kind in kinds if kind in SIZES]
     require(bool(mapped) and len({*kinds}) == len(kinds), f"{kinds!r} are no feature maps")
     require(0 <= seed < 2**63, "the seed of the feature maps is out of range")
     require(dtype in FLOATS, f"dtype={dtype!r} is neither float32 nor float64")
-    maps = FeatureMaps(kinds, len(state["mean"]), np.dtype(dtype), seed)
+    require(1 <= growth <= LARGEST, f"growth={growth!r} of the feature maps is out of range")
+    maps = FeatureMaps(kinds, len(state["mean"]), np.dtype(dtype), seed, growth)
     types = {name: array.dtype for name, array in maps.core.state().items()}
     fits = {name: array.dtype for name, array in state.items()} == types
     require(fits, "the arrays of the feature maps are not those of its columns")
@@ -467,7 +474,7 @@ CODECS |= {
         {name: (type(value),) for name, value in vars(DriftDetector()).items()}, vars, _drift
     ),
     "FeatureMaps": Codec(
-        {"kinds": (list,), "seed": (int,), "dtype": (str,), "state": (State,)},
+        {"kinds": (list,), "seed": (int,), "dtype": (str,), "growth": (int,), "state": (State,)},
         _maps_parts,
         _maps,
     ),

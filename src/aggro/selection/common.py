@@ -9,7 +9,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.learner import Array, Learner
-from aggro.selection.feature_maps import FeatureMaps, kinds_of
+from aggro.selection.feature_maps import FeatureMaps, growth_of, kinds_of
 from aggro.selection.search_space import MAPPED_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, selected_axes
@@ -19,13 +19,22 @@ SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
 
 
 def make_learner(
-    settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
+    settings: Settings,
+    features: int,
+    outputs: int,
+    dtype: Any = np.float64,
+    seed: int = 0,
+    rows: int = 0,
 ) -> AnyLearner:
-    """Return a learner, or a model selection if some settings are "auto" or features are mapped."""
+    """Return a learner, or a model selection if some settings are "auto" or features are mapped.
+
+    ``rows`` is the number of rows that are learned in several passes.
+    """
     shape = (settings, features, outputs, dtype, seed)
     kinds = kinds_of(settings, features)
     if kinds != ("linear",):
-        maps = FeatureMaps(kinds, features, dtype, seed)
+        growth = growth_of(rows, 1 if settings.task == "binary" else outputs)
+        maps = FeatureMaps(kinds, features, dtype, seed, growth)
         selection = ModelSelection(*shape, representations=maps, space=MAPPED_SEARCH_SPACE)
         grow_features(selection, features)  # of a learner that is there before the first example
         return selection

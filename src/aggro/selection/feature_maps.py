@@ -18,6 +18,10 @@ SIZES = {"fourier": (256, 0), "bins": (0, 128), "both": (256, 128)}
 BLOCK = 1024  # rows that are mapped at a time
 SELECTED = ("linear", "both")  # by ``features="auto"``; "both" is rarely worse than either part
 MOST_COLUMNS = 300  # of rows for which ``features="auto"`` selects among feature maps
+# Several passes use more features than one. Of at least so many rows, ``fit`` makes several times
+# SIZES: with one output, and with several, whose models are larger.
+MANY_ROWS, LARGEST = 1000, 4
+GROWN = {True: LARGEST, False: 2}
 
 
 def kinds_of(settings: Settings, columns: int) -> tuple[str, ...]:
@@ -26,6 +30,15 @@ def kinds_of(settings: Settings, columns: int) -> tuple[str, ...]:
         return (settings.features,)
     narrow = columns <= MOST_COLUMNS and not settings.mergeable
     return SELECTED if narrow else ("linear",)
+
+
+def growth_of(rows: int, outputs: int) -> int:
+    """Return how many times SIZES the maps of ``fit`` are.
+
+    >>> growth_of(999, 1), growth_of(1000, 1), growth_of(1000, 3)
+    (1, 4, 2)
+    """
+    return GROWN[outputs == 1] if rows >= MANY_ROWS else 1
 
 
 class FeatureMaps:
@@ -41,15 +54,24 @@ class FeatureMaps:
         Type of the features.
     seed : int
         Draws directions and grids.
+    growth : int, default=1
+        Multiplies the numbers of features.
     """
 
-    def __init__(self, kinds: Sequence[str], columns: int, dtype: Any, seed: int) -> None:
+    def __init__(
+        self, kinds: Sequence[str], columns: int, dtype: Any, seed: int, growth: int = 1
+    ) -> None:
         self.kinds = tuple(kinds)
         self.mapped = [kind for kind in self.kinds if kind in SIZES]
-        self.seed, self.dtype = seed, np.dtype(dtype)
-        self.core = _core.FeatureMap([SIZES[kind] for kind in self.mapped], seed)
+        self.seed, self.dtype, self.growth = seed, np.dtype(dtype), growth
+        self.core = _core.FeatureMap([self.size(kind) for kind in self.mapped], seed)
         self.core.grow(columns)
         self._before = self.core  # the present transaction
+
+    def size(self, kind: str) -> tuple[int, int]:
+        """Return the numbers of Fourier features and of grids of a representation."""
+        fourier, grids = SIZES[kind]
+        return fourier * self.growth, grids * self.growth
 
     @property
     def descriptions(self) -> Sequence[dict[str, Any]]:
@@ -89,7 +111,9 @@ class FeatureMaps:
         kind = self.kinds[number]
         if reference_row is None or kind not in SIZES:
             return reference_row
-        blank = _core.FeatureMap([SIZES[kind]], self.seed)  # to which every row is in the centre
+        blank = _core.FeatureMap(
+            [self.size(kind)], self.seed
+        )  # to which every row is in the centre
         blank.grow(self.core.columns)
         (features,) = blank.map(reference_row, [0], single=self.dtype == np.float32)
         return _core.Rows(*features)
@@ -125,7 +149,8 @@ class FeatureMaps:
         if kind not in SIZES:
             return Identity()
         copy = FeatureMaps.__new__(FeatureMaps)
-        copy.kinds, copy.mapped, copy.seed, copy.dtype = (kind,), [kind], self.seed, self.dtype
+        copy.kinds, copy.mapped, copy.growth = (kind,), [kind], self.growth
+        copy.seed, copy.dtype = self.seed, self.dtype
         copy.core = copy._before = self.core.only(self.mapped.index(kind))
         return copy
 
