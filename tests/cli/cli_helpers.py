@@ -1,4 +1,4 @@
-"""What the tests of the command line share: small data in every format, and ways to run it."""
+"""Helpers of the command line's tests: small data in every format, and ways to run it."""
 
 import json
 import os

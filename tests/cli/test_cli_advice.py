@@ -87,9 +87,9 @@ def test_a_model_no_better_than_a_constant_is_reported(inside, capsys):
         f"{int(rng.random() < 0.1)} 1:{rng.random():.4f} 2:{rng.random():.4f}" for _ in range(400)
     ]
     Path("noise.svm").write_text("\n".join(rows) + "\n")
-    said = notes(capsys, "train noise.svm -o m.aggro --fast")
-    assert "no better than always predicting the most frequent class" in said
-    assert "leave --fast out" in said
+    shown = notes(capsys, "train noise.svm -o m.aggro --fast")
+    assert "no better than always predicting the most frequent class" in shown
+    assert "leave --fast out" in shown
     write_svmlight(inside / "data.svm")
     assert notes(capsys, "train data.svm -o m.aggro") == "saved m.aggro\n"
 

@@ -1,4 +1,4 @@
-"""The other commands: what they print, and what they say when something is wrong."""
+"""Output and errors of the commands besides train."""
 
 import json
 import re

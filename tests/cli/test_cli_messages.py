@@ -1,4 +1,4 @@
-"""The command line speaks of its own options: one clear line, and never in Python's words."""
+"""Errors are one line and name the options of the command line, not Python's parameters."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""How the command line reads: with NumPy alone, the same columns for ever, errors in its words."""
+"""Reading on the command line: NumPy alone, stable columns, translated errors."""
 
 import json
 import re

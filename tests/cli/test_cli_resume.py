@@ -1,4 +1,4 @@
-"""Resuming: bit for bit as without the interruption, and never against the model file."""
+"""A resumed run equals an uninterrupted one, and its options cannot contradict the model."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ordinary tables on the command line: bad cells, leaks, useless columns, names of categories."""
+"""Tables on the command line: bad cells, leaks, useless columns, names of categories."""
 
 import dataclasses
 import json
@@ -48,10 +48,10 @@ def test_the_error_of_a_malformed_cell_says_what_to_do(customers, capsys):
     text[1000] = ",".join([*cells[:4], "1_000", *cells[5:]])
     customers.write_text("\n".join(text) + "\n")
     run(f"{TRAIN} --missing-zero", code=1)
-    said = capsys.readouterr().err
-    assert "data.csv, line 1001: column 'age' is '1_000'" in said
-    assert "--skip-bad" in said
-    assert "--categorical" in said
+    shown = capsys.readouterr().err
+    assert "data.csv, line 1001: column 'age' is '1_000'" in shown
+    assert "--skip-bad" in shown
+    assert "--categorical" in shown
     run(f"{TRAIN} --missing-zero --skip-bad --fast")
     run(f"{TRAIN} --missing-zero --categorical age --fast")
     run("predict m.aggro data.csv -o /dev/null")
@@ -147,9 +147,9 @@ def test_wide_hashed_tables_select_a_scale(tmp_path, monkeypatch, capsys):
     ]
     write_rows(tmp_path / "t.csv", rows)
     run("train t.csv --label y -o m.aggro --json report.json")
-    said = capsys.readouterr().out
-    assert "262,146 features" in said
-    assert "scale=online" in said
+    shown = capsys.readouterr().out
+    assert "262,146 features" in shown
+    assert "scale=online" in shown
     assert json.loads((tmp_path / "report.json").read_text())["progress"][-1]["so_far"] < 0.2
 
 
@@ -165,9 +165,9 @@ def test_models_of_non_linear_features_are_described(tmp_path, monkeypatch, caps
     run("info m.aggro")
     assert "features='fourier'" in capsys.readouterr().out
     run("explain m.aggro t.csv --row 4")
-    said = capsys.readouterr().out
-    assert said.startswith(rows[3]["y"])
-    order = [line.split()[-1] for line in said.splitlines()[2:]]
+    shown = capsys.readouterr().out
+    assert shown.startswith(rows[3]["y"])
+    order = [line.split()[-1] for line in shown.splitlines()[2:]]
     assert order.index("c") == 2  # the column without influence
     run("train t.csv --resume m.aggro -o more.aggro")
     run("merge m.aggro more.aggro -o both.aggro", code=1)
@@ -179,15 +179,15 @@ def test_models_of_non_linear_features_are_described(tmp_path, monkeypatch, caps
 def test_info_and_explain_name_categories(customers, tmp_path, capsys):
     run(f"{TRAIN} --missing-zero --fast --quiet")
     run("info m.aggro --top 10")
-    said = capsys.readouterr().out
-    assert "city=Oslo" in said
-    assert "#" not in said
+    shown = capsys.readouterr().out
+    assert "city=Oslo" in shown
+    assert "#" not in shown
     run("explain m.aggro data.csv --row 2 --top 20")
-    said = capsys.readouterr().out
+    shown = capsys.readouterr().out
     row = dict(zip(*(line.split(",") for line in customers.read_text().splitlines()[:3:2]),
                    strict=True))  # fmt: skip
-    assert f"city={row['city']}" in said
-    assert "contributions to" in said
+    assert f"city={row['city']}" in shown
+    assert "contributions to" in shown
     run("explain m.aggro data.csv --row 9999", code=1)
     assert "there is no row 9999; it has 2,000" in capsys.readouterr().err
     run("explain m.aggro words", code=1)
@@ -215,9 +215,9 @@ def test_explain_reads_rows_of_files_for_text_models(tmp_path, monkeypatch, caps
     (tmp_path / "data.csv").write_text("\n".join(["kind,body,size,city", *rows]) + "\n")
     run("train data.csv --label kind --text body -o m.aggro --quiet")
     run("explain m.aggro data.csv --row 2")
-    said = capsys.readouterr().out
-    assert said.startswith("spam")
-    assert "money" in said
+    shown = capsys.readouterr().out
+    assert shown.startswith("spam")
+    assert "money" in shown
 
 
 def test_category_names_are_kept_when_resuming_and_merging(customers, tmp_path):

@@ -1,4 +1,4 @@
-"""``--text``: texts learned as texts, explained, resumed; counts of words as ever."""
+"""``--text``: text models, word counts, explanations, resuming."""
 
 import json
 from pathlib import Path
@@ -73,13 +73,13 @@ def test_text_defaults_counts_trains_on_word_counts(options):
 def test_info_and_explain_show_words(capsys):
     run(TRAIN)
     run('explain m.aggro "free money for lunch" --top 3 --plot why.png')
-    said = capsys.readouterr().out
-    assert said.startswith("spam (")
-    assert "money" in said
+    message = capsys.readouterr().out
+    assert message.startswith("spam (")
+    assert "money" in message
     run("info m.aggro --top 3")
-    said = capsys.readouterr().out
-    assert "strongest words" in said
-    assert "selected" in said
+    message = capsys.readouterr().out
+    assert "strongest words" in message
+    assert "selected" in message
     assert Path("why.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -94,7 +94,7 @@ def test_text_models_can_be_resumed():
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (f"{TRAIN} --loss hard", "--text-defaults counts"),
         (f"{TRAIN} --ngrams 1,2 --chars 3,5", "give one of them"),
@@ -106,11 +106,11 @@ def test_text_models_can_be_resumed():
         ("train new.csv --resume old.aggro -o n.aggro --C 2", "--C is part of the model"),
     ],
 )
-def test_invalid_combinations_are_errors(capsys, line, said):
+def test_invalid_combinations_are_errors(capsys, line, message):
     run(f"{TRAIN.replace('m.aggro', 'counts.aggro')} --text-defaults counts")
     run(TRAIN.replace("m.aggro", "old.aggro"))
     assert main(line.split()) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", ["1", "2,1", "0,1", "a,b"])
@@ -137,8 +137,8 @@ def test_numbers_and_other_formats(inside):
     assert isinstance(one, aggro.TextRegressor)
     texts = ["a fine film", "a poor film"]
     assert np.array_equal(one.predict(texts), two.predict(texts))
-    run("predict jsonl.aggro values.csv -o said.txt")
-    assert len((inside / "said.txt").read_text().splitlines()) == 300
+    run("predict jsonl.aggro values.csv -o predictions.txt")
+    assert len((inside / "predictions.txt").read_text().splitlines()) == 300
 
 
 def test_numbers_beside_texts_may_have_non_linear_features():

@@ -1,4 +1,4 @@
-"""From files of every format to a model, predictions and pictures, each in one line."""
+"""Training from files of every format: models, predictions, pictures, reports."""
 
 import json
 import os

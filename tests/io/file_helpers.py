@@ -1,4 +1,4 @@
-"""What several of these tests need."""
+"""Helpers of the tests of readers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Malformed input: where, what, and what was expected."""
+"""Errors of malformed input: place, reason, advice."""
 
 import pickle
 from pathlib import Path

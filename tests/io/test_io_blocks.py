@@ -1,4 +1,4 @@
-"""Where the bytes come from and where they are cut changes nothing."""
+"""Sources and block sizes do not change the rows."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""The cache gives what the files give, or is written again."""
+"""A cache returns the batches of its files, or is written again."""
 
 import os
 

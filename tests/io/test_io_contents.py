@@ -1,4 +1,4 @@
-"""The kind of a column is that of nearly all its cells; a cell that differs is named."""
+"""The kind of a column is that of nearly all its cells; other cells are reported."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""CSV files as they are found: each is read rightly, or the error names the file and the line."""
+"""Irregular CSV files are read correctly, or the error names the file and the line."""
 
 import numpy as np
 import pytest

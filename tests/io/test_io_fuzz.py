@@ -1,4 +1,4 @@
-"""Thousands of odd files, read as others read them: scikit-learn, Python's csv and json."""
+"""Thousands of generated files are read as scikit-learn and Python's csv and json read them."""
 
 import csv
 import io

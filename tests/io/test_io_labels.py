@@ -1,4 +1,4 @@
-"""Which labels are classes and which are values, the same in every interface."""
+"""Labels are classes or values by the same rule in every interface."""
 
 import numpy as np
 import pytest

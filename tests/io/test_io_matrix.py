@@ -1,4 +1,4 @@
-"""Sparse rows without SciPy do what SciPy's do."""
+"""Sparse rows without SciPy equal SciPy's."""
 
 import numpy as np
 import pytest

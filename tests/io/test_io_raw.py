@@ -1,4 +1,4 @@
-"""Rows of a table as they are: parts joined, some rows taken."""
+"""Raw rows of a table: parts are joined and rows selected."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The same rows are the same columns, whatever table format holds them."""
+"""All table formats give the same columns for the same rows."""
 
 import json
 

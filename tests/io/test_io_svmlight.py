@@ -1,4 +1,4 @@
-"""svmlight files: the same as scikit-learn reads, and more forgiving."""
+"""svmlight files are read as scikit-learn reads them, with fewer restrictions."""
 
 import bz2
 import io

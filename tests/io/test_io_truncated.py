@@ -1,4 +1,4 @@
-"""Truncated, concatenated and damaged files: an error or all the rows, never some of them."""
+"""Truncated, concatenated and damaged files give an error or all rows."""
 
 import bz2
 import gzip

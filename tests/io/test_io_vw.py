@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's format: its hashes, its labels, its quirks."""
+"""Vowpal Wabbit's format: hashes, labels, special cases."""
 
 import math
 

@@ -47,8 +47,8 @@ def test_an_id_is_learned_once_and_another_label_is_rejected(server):
     other = server.post("/label", {"id": "once", "label": "ham"})
     assert (first.status_code, again.status_code, other.status_code) == (200, 200, 409)
     assert again.json()["duplicate"] and again.json()["version"] == first.json()["version"]
-    as_lesson = server.learn({"x": 2.0}, "spam", id="once")
-    assert as_lesson.json()["duplicate"]
+    learned = server.learn({"x": 2.0}, "spam", id="once")
+    assert learned.json()["duplicate"]
     assert server.learn({"x": 3.0}, "spam", id="once").status_code == 409
 
 

@@ -1,4 +1,4 @@
-"""Starts from a data folder: what belongs together, what was lost, what a backup holds."""
+"""Starts from a data folder: consistency of its files, lost updates, backups."""
 
 import shutil
 import sqlite3

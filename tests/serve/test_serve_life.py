@@ -1,4 +1,4 @@
-"""Starts, stops and restarts: the folder, the snapshots, the signals, the tokens of a process."""
+"""Starts, stops and restarts: folder, snapshots, signals, tokens."""
 
 import asyncio
 import os

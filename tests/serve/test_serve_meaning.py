@@ -1,4 +1,4 @@
-"""Updates are compared by what they mean; only classes that were learned count."""
+"""Updates are compared by content, and only learned classes count."""
 
 import pytest
 from serve_support import problem, running

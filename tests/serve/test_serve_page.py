@@ -1,4 +1,4 @@
-"""The live page in a real browser: it loads, its numbers move, it predicts, explains and learns."""
+"""The live page in a real browser: figures, predictions, explanations, updates, access."""
 
 import os
 import random

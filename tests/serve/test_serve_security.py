@@ -1,4 +1,4 @@
-"""Lets no one in: tokens, hosts, origins, headers, and input that means harm."""
+"""Access control (tokens, hosts, origins, headers) and hostile input."""
 
 import json
 import logging

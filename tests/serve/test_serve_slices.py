@@ -1,4 +1,4 @@
-"""No request keeps the others waiting: costs are linear, bounded or in another thread."""
+"""Costs of requests are linear, bounded or in another thread, so that others do not wait."""
 
 import threading
 
