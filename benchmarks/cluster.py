@@ -3,7 +3,8 @@
 ``python -m benchmarks.cluster --gigabytes 2 --of texts`` generates texts in the tasks that hash and
 learn them, so no data set is stored or sent; ``--of rows`` generates rows, which is cheaper. It
 measures the cost of a row, a round and a byte, from which ``python -m benchmarks.simulate``
-computes the time of more workers.
+computes the time of more workers. CPU seconds are measured beside elapsed ones, because other work
+on the machine changes only the latter.
 """
 
 from __future__ import annotations
@@ -74,17 +75,17 @@ KEEP_MEMORY = {
 
 
 def serial(make, parts, rows):
-    """Learn all parts sequentially in this process; return the seconds and the model."""
+    """Learn all parts sequentially in this process; return seconds, CPU seconds and the model."""
     from aggro import PassiveAggressiveClassifier
 
-    model, began = PassiveAggressiveClassifier(C=0.1), time.perf_counter()
+    model, began = PassiveAggressiveClassifier(C=0.1), (time.perf_counter(), time.process_time())
     for seed in range(parts):
         model.partial_fit(*make(seed, rows), classes=[0, 1])
-    return time.perf_counter() - began, model
+    return time.perf_counter() - began[0], time.process_time() - began[1], model
 
 
 def spread(make, parts, rows, workers, rounds):
-    """Learn them on workers; return the seconds, the model and the bytes sent per round."""
+    """Learn them on workers; return seconds, CPU seconds of all processes, model and history."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -98,12 +99,21 @@ def spread(make, parts, rows, workers, rounds):
     with cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
         client.run(_warm)
+        tiny = [dask.delayed(make)(seed, 100) for seed in range(4 * workers)]
+        PassiveAggressiveClassifier(rounds=1).partial_fit(tiny, classes=[0, 1])  # lazy imports
         blocks = [dask.delayed(make)(seed, rows) for seed in range(parts)]
-        began = time.perf_counter()
+        cpu, began = _cpu_seconds(client), time.perf_counter()
         model = PassiveAggressiveClassifier(C=0.1, rounds=rounds).partial_fit(
             blocks, classes=[0, 1]
         )
-        return time.perf_counter() - began, model.to_local(), model.history_
+        seconds = time.perf_counter() - began
+        return seconds, _cpu_seconds(client) - cpu, model.to_local(), model.history_
+
+
+def _cpu_seconds(client):
+    """Return the CPU seconds of this process, which has client and scheduler, and of workers."""
+    workers = client.run(time.process_time).values()
+    return np.array([time.process_time(), *sorted(workers)])
 
 
 def _warm():
@@ -114,7 +124,7 @@ def _warm():
 
 
 def calibrate(make, rows):
-    """Return the cost of a unit on a worker, and of adding and applying changes."""
+    """Return the CPU seconds of a unit on a worker, and of adding and applying changes."""
     from aggro import PassiveAggressiveClassifier
     from aggro.merging.blocks import Block
     from aggro.merging.changes import add, apply
@@ -134,8 +144,8 @@ def calibrate(make, rows):
 
 
 def _timed(function, *args):
-    began = time.perf_counter()
-    return function(*args), time.perf_counter() - began
+    began = time.process_time()
+    return function(*args), time.process_time() - began
 
 
 def main():
@@ -157,15 +167,17 @@ def main():
         "unit_rows": rows,
         "rows": rows * args.parts,
     }
-    found["serial_seconds"], alone = serial(make, args.parts, rows)
-    found["row_seconds"] = found["serial_seconds"] / found["rows"]
-    found["two_seconds"], mixed, history = spread(make, args.parts, rows, 2, args.rounds)
+    found["serial_seconds"], found["serial_cpu"], alone = serial(make, args.parts, rows)
+    found["row_seconds"] = found["serial_cpu"] / found["rows"]
+    spent = spread(make, args.parts, rows, 2, args.rounds)
+    found["two_seconds"], (client, *workers), mixed, history = spent
+    found["client_cpu"], found["worker_cpu"] = client, workers
+    found["cpu_ratio"] = (client + max(workers)) / found["serial_cpu"]
     found["ratio"] = found["two_seconds"] / found["serial_seconds"]
     X, y = make(10**6, 20_000)
     found["serial_error"], found["two_error"] = 1 - alone.score(X, y), 1 - mixed.score(X, y)
     found["sent_bytes"] = [each["bytes"] for each in history]
-    seconds = sum(each["seconds"] for each in history)
-    found["learning_share"] = found["rows"] * found["row_seconds"] / 2 / seconds
+    found["coordination_share"] = 1 - found["serial_cpu"] / (client + sum(workers))
     Path(args.json).parent.mkdir(parents=True, exist_ok=True)
     Path(args.json).write_text(json.dumps(found, indent=2))
     print(json.dumps(found, indent=2))

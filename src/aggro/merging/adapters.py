@@ -216,10 +216,10 @@ class RowAdapter(Adapter):
         if repeated and hasattr(own, "probability"):
             own.probability = False
         own._fitted = own._fitted.changed(parameters=own._parameters())  # keeps the scaled C
-        before = [take_apart(each) for each in learners_of(own._learner)]
+        before = [take_apart(each, own=True) for each in learners_of(own._learner)]
         own.partial_fit(block.X, block.y, sample_weight=block.weights)
         changes = tuple(
-            change_between(old, take_apart(end), end)
+            change_between(old, take_apart(end, own=True), end)
             for old, end in zip(before, learners_of(own._learner), strict=True)
         )
         end, rows = own._fitted, len(block)
@@ -371,7 +371,7 @@ def _change_by_key(old: Any, new: Any, keys: Any, space: int) -> Change:
     """Return the change of a learner with the keys of its features."""
     before = copy.deepcopy(old)
     before.model.grow(new.features)
-    change = change_between(take_apart(before), take_apart(new), new)
+    change = change_between(take_apart(before, own=True), take_apart(new, own=True), new)
     return change.renumbered(keys[change.touched], space)
 
 

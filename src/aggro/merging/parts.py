@@ -67,9 +67,12 @@ def with_learners(learner: AnyLearner, learners: Sequence[Learner], **changes: A
     return selection
 
 
-def take_apart(learner: Learner) -> Parts:
-    """Return the parts of a learner, which is not changed."""
-    learner = copy.deepcopy(learner)
+def take_apart(learner: Learner, own: bool = False) -> Parts:
+    """Return the parts of a learner, which is not changed.
+
+    ``own``: the caller owns the learner, whose weights may become explicit; this saves a copy.
+    """
+    learner = learner if own else copy.deepcopy(learner)
     learner.model.fold()
     state, outputs, parts = learner.state(), learner.outputs * learner.models, Parts()
     kinds, features = learner.model.layout(), learner.features

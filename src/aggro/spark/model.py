@@ -48,12 +48,7 @@ class AggroModel(Model):
         return dataset.withColumns(named)
 
     def explain(self, *args: Any, **kwargs: Any) -> Any:
-        """Return ``explain`` of the plain estimator, for example of one text."""
-        if not hasattr(self.local, "explain"):
-            raise AttributeError(
-                f"A {type(self.local).__name__} does not explain single rows; its weights are in "
-                "model.local.coef_."
-            )
+        """Return ``explain`` of the plain estimator, of one text or one row."""
         return self.local.explain(*args, **kwargs)
 
     # -- files ---------------------------------------------------------------------------------
