@@ -96,7 +96,7 @@ class StreamAdapter:
         zeros = "zeros" in data.storage
         rows = data.X.astype(data.dtype)
         self.rows = [as_dict(row, i // NEW_NAME, zeros) for i, row in enumerate(rows)]
-        self.y, weights = data.y.tolist(), data.weights
+        self.y, weights = _targets_of(data), data.weights
         self.weights = [1.0] * len(self.y) if weights is None else weights.tolist()
 
     def learn(self, model, start, stop):
@@ -133,6 +133,13 @@ class StreamAdapter:
         return model
 
     counts = EstimatorAdapter.counts
+
+
+def _targets_of(data):
+    """Return labels or values; of an indicator matrix, the set of labels of each row."""
+    if data.y.ndim == 1:
+        return data.y.tolist()
+    return [{f"label {k}" for k in np.flatnonzero(row)} for row in data.y]
 
 
 def _numbers(scores):

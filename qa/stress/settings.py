@@ -115,7 +115,7 @@ def _draw(rng):
         params["multiclass"] = multiclass
     name = row.estimator
     linear = not name.startswith("Kernel")
-    single = task in ("binary", "multiclass") or (task == "regression" and outputs == 1)
+    single = task != "regression" or outputs == 1
     if linear and single and rng.random() < 0.3:
         name = "StreamRegressor" if regression else "StreamClassifier"
         params["algorithm"] = row.name

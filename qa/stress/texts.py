@@ -70,6 +70,7 @@ class TextData:
     targets: np.ndarray
     classes: np.ndarray | None
     weights: np.ndarray | None
+    labels: list | None = None  # of sets
     notes: list = field(default_factory=list)
 
     dtype, well_scaled = np.dtype(np.float32), True
@@ -93,7 +94,8 @@ class TextAdapter(EstimatorAdapter):
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
         self.rows = data.X.tolist()
-        self.announce = {} if data.classes is None else {"classes": data.classes}
+        known = data.labels if data.classes is None else data.classes
+        self.announce = {} if known is None else {"classes": known}
 
     def finish(self, model):
         return model
@@ -177,6 +179,8 @@ def compose(seed, rng):
         if setting.has(each) and rng.random() < 0.35:
             params[each] = values[rng.integers(len(values))]
     data = _draw(rng, regression)
+    if not regression and rng.random() < 0.2:
+        _use_sets(rng, data)
     rows = len(data.X)
     fitted = [0, rows, int(rng.integers(rows // 2, rows))][rng.integers(3)]
     schedule = {
@@ -217,6 +221,16 @@ def _draw(rng, regression):
     if weights is not None:
         weights[:3] = 1.0
     return TextData(np.array(texts, dtype=object), y, targets, classes, weights)
+
+
+def _use_sets(rng, data):
+    """Give each text the set of its class and possibly another label, or no label."""
+    sets = [{label} if i < 3 or rng.random() < 0.8 else set() for i, label in enumerate(data.y)]
+    for i in {0, *np.flatnonzero(rng.random(len(sets)) < 0.4).tolist()}:
+        sets[i].add("long")
+    data.y, data.labels = np.array([*sets, None], dtype=object)[:-1], sorted(set().union(*sets))
+    data.classes = None
+    data.notes.append("sets of labels")
 
 
 def _pick(rng, values):
