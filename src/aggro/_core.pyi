@@ -275,6 +275,11 @@ class Before32:
     def restore(self) -> None:
         """Restore the models, including their rules."""
 
+    def end(self) -> None:
+        """
+        Ignore later changes: they have transactions of their own, to restore first.
+        """
+
     def check(self) -> None:
         """Raise if a number that the batch changed overflows."""
 
@@ -470,6 +475,11 @@ class Before64:
 
     def restore(self) -> None:
         """Restore the models, including their rules."""
+
+    def end(self) -> None:
+        """
+        Ignore later changes: they have transactions of their own, to restore first.
+        """
 
     def check(self) -> None:
         """Raise if a number that the batch changed overflows."""

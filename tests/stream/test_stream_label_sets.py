@@ -52,7 +52,7 @@ def test_label_sets_are_indicator_matrices_with_a_label_that_never_appears(param
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(X))
     weights[0] = 1.0
     stream = learned(StreamClassifier(**parameters), X, sets, weights)
-    arrays = AutoClassifier() if not parameters else PassiveAggressiveClassifier()
+    arrays = AutoClassifier(features="linear") if not parameters else PassiveAggressiveClassifier()
     arrays.set_params(**({"average": False} | parameters if parameters else {}))
     for i in range(len(X)):
         row = slice(i, i + 1)
