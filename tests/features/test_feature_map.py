@@ -49,9 +49,10 @@ def from_reference(features, X):
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-def test_core_equals_reference(sizes):
-    X, expected = table(), reference.FeatureMap(*sizes, seed=7)
-    expected.grow(4)
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_core_equals_reference(sizes, columns):
+    X, expected = table(columns=columns), reference.FeatureMap(*sizes, seed=7)
+    expected.grow(columns)
     found = from_core(_core.FeatureMap([sizes], 7), X)
     assert_allclose(found, from_reference(expected, X), atol=1e-6)
 

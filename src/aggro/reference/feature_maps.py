@@ -197,7 +197,7 @@ class FeatureMap:
         """Return an indicator of the hashed cell of a grid."""
         ranks, key = np.where(np.isnan(ranks), MISSING, ranks), 0
         cells = [int(np.floor(shift + ranks[j] * per_rank)) for j, shift, per_rank in sides]
-        for cell in [*cells, 0, 0][:4]:
+        for cell in [*cells, 0, 0, 0][:4]:
             key = (key + cell + 1) * 0x9E3779B1 & 0xFFFFFFFF
             key ^= key >> 15
         place = (key * 0x9E3779B1 & 0xFFFFFFFF) >> 26
