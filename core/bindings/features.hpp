@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -96,18 +97,16 @@ class Reading {
         return i;
     }
 
+    /// Return whether no feature is new or repeated, so that the row stays as it is.
+    bool complete() const { return fresh.empty() && !repeats_; }
+
     StreamRow row() const { return {values_.data(), slots_.data(), size_}; }
 
-    /// Return the largest value and the squared length, including new features.
-    std::pair<double, double> magnitude() const {
-        double largest = 0, squared = 0;
-        const auto see = [&](double value) {
-            largest = std::max(largest, std::abs(value));
-            squared += value * value;
-        };
-        for (std::size_t k = 0; k < size_; ++k) see(values_[k]);
-        for (const Fresh& feature : fresh) see(feature.value);
-        return {largest, squared};
+    /// Return the squared length, including new features.
+    double squared() const {
+        double sum = squared_length(row());
+        for (const Fresh& feature : fresh) sum += feature.value * feature.value;
+        return sum;
     }
 
     /// Read a dict. Names are hashed if `buckets` > 0, otherwise searched in the vocabulary.
@@ -117,7 +116,8 @@ class Reading {
         repeats_ = buckets > 0;
         const nb::object copied = PyDict_Check(x.ptr()) ? nb::object() : as_dict(x);
         const nb::handle dict = copied ? nb::handle(copied) : x;
-        if (vocabulary.plain() && collect(dict)) return read_collected(vocabulary, buckets);
+        reserve(static_cast<std::size_t>(PyDict_Size(dict.ptr())));
+        if (vocabulary.plain() && read_plain(dict, vocabulary, buckets)) return;
         PyObject *name, *value;
         Py_ssize_t at = 0;
         while (PyDict_Next(dict.ptr(), &at, &name, &value))
@@ -126,10 +126,7 @@ class Reading {
 
     /// Append a new feature with its slot.
     void place(std::int32_t slot, double value) {
-        if (size_ == values_.size()) {
-            values_.resize(2 * size_ + 16);
-            slots_.resize(2 * size_ + 16);
-        }
+        reserve(size_ + 1);
         values_[size_] = value;
         slots_[size_++] = slot;
     }
@@ -162,38 +159,89 @@ class Reading {
         return copy;
     }
 
-    static double finite(nb::handle name, nb::handle value) {
-        const double number = PyFloat_AsDouble(value.ptr());
-        if (!std::isfinite(number))
-            raise_about(PyExc_ValueError, feature_called(name), value,
-                        "give a finite number, or leave it out");
-        return number;
+    /// An item of a dict of strs to numbers; the references are borrowed.
+    struct Item {
+        PyObject *name, *value;
+        Py_hash_t hash;
+        double number;
+    };
+
+    void reserve(std::size_t size) {
+        if (size <= values_.size()) return;
+        values_.resize(2 * size + 16);
+        slots_.resize(2 * size + 16);
+        items_.resize(2 * size + 16);
     }
 
-    /// Collect the items of a dict of plain strs and floats; return false if there is anything
-    /// else. Names from a parser are scattered in memory, so all are prefetched before the first is
-    /// read.
-    bool collect(nb::handle dict) {
-        collected_.clear();
+    /// Read a dict of strs to finite floats and ints; return false if there is anything else. Names
+    /// from a parser are scattered in memory, so all are prefetched before the first is read, and
+    /// all their places in the table before the first search. No Python code runs, so the borrowed
+    /// references stay valid.
+    [[gnu::noinline]] bool read_plain(nb::handle dict, const Vocabulary& vocabulary,
+                                      std::size_t buckets) {
+        Item* const items = items_.data();
+        Item* end = items;
         PyObject *name, *value;
         Py_ssize_t at = 0;
         while (PyDict_Next(dict.ptr(), &at, &name, &value)) {
-            __builtin_prefetch(name);
+            Vocabulary::prefetch_name(name);
             __builtin_prefetch(value);
-            collected_.push_back({name, value});
+            *end++ = {name, value, 0, 0};
         }
-        bool plain = true;
-        for (const auto& [n, v] : collected_)
-            plain &= PyUnicode_CheckExact(n) != 0 && PyFloat_CheckExact(v) != 0;
-        return plain;
+        for (Item* item = items; item != end; ++item) {
+            if (!PyUnicode_CheckExact(item->name) || !plain_number(item->value, item->number))
+                return false;
+            item->hash = Vocabulary::hash_of(item->name);
+            vocabulary.prefetch(item->hash);
+        }
+        if (buckets > 0)
+            hash_items({items, end}, buckets);
+        else
+            find_items({items, end}, vocabulary.text_search());
+        return true;
     }
 
-    /// Read the collected items. No Python code runs, so the borrowed references stay valid.
-    void read_collected(const Vocabulary& vocabulary, std::size_t buckets) {
-        if (buckets == 0)
-            for (const auto& [name, value] : collected_) vocabulary.prefetch(name);
-        for (const auto& [name, value] : collected_)
-            note(name, finite(name, value), vocabulary, buckets);
+    /// Convert a float or int; return false if it is something else or not finite.
+    static bool plain_number(PyObject* value, double& number) {
+        if (PyFloat_CheckExact(value)) {
+#ifdef Py_LIMITED_API
+            number = PyFloat_AsDouble(value);
+#else
+            number = PyFloat_AS_DOUBLE(value);
+#endif
+            return std::isfinite(number);
+        }
+        if (!PyLong_CheckExact(value)) return false;
+        number = PyLong_AsDouble(value);
+        if (number == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
+        return true;
+    }
+
+    /// Append the features that are not zero: others need no slot and do not replace any.
+    template <class Search>
+    [[gnu::noinline]] void find_items(std::span<const Item> items, Search search) {
+        double* const values = values_.data();
+        std::int32_t* const slots = slots_.data();
+        std::size_t known = 0;
+        for (const Item& item : items) {
+            if (item.number == 0) continue;
+            const std::int32_t slot = search(item.name, item.hash);
+            values[known] = item.number;
+            slots[known] = slot;
+            known += slot >= 0;
+            if (slot == Vocabulary::absent) add_fresh(item.name, item.hash, item.number);
+        }
+        size_ = known;
+    }
+
+    void hash_items(std::span<const Item> items, std::size_t buckets) {
+        for (const Item& item : items)
+            if (item.number != 0)
+                place(static_cast<std::int32_t>(stable_hash(item.name) % buckets), item.number);
+    }
+
+    [[gnu::noinline]] void add_fresh(nb::handle name, Py_hash_t hash, double value) {
+        fresh.push_back({nb::borrow(name), hash, value});
     }
 
     /// Read a name and a value of any type. A string value is a feature of its own.
@@ -206,21 +254,15 @@ class Reading {
         } else {
             number = number_of(value, [&] { return feature_called(name); });
         }
-        note(name, number, vocabulary, buckets);
-    }
-
-    /// Add a feature unless its value is zero: such a feature needs no slot and does not replace
-    /// others.
-    void note(nb::handle name, double value, const Vocabulary& vocabulary, std::size_t buckets) {
-        if (value == 0) return;
+        if (number == 0) return;
         if (buckets > 0)
-            return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
+            return place(static_cast<std::int32_t>(stable_hash(name) % buckets), number);
         const Py_hash_t hash = Vocabulary::hash_of(name);
         const std::int32_t slot = vocabulary.find(name, hash);
         if (slot >= 0)
-            place(slot, value);
+            place(slot, number);
         else if (slot == Vocabulary::absent)
-            fresh.push_back({nb::borrow(name), hash, value});
+            add_fresh(name, hash, number);
     }
 
     bool repeats_ = false;  ///< two entries may be the same feature
@@ -228,8 +270,7 @@ class Reading {
     std::vector<double> values_;
     std::vector<std::int32_t> slots_;
     std::vector<std::uint32_t> places_;
-    std::vector<std::pair<PyObject*, PyObject*>>
-        collected_;  ///< borrowed references, valid during one call
+    std::vector<Item> items_;  ///< valid during one call
 };
 
 }  // namespace aggro

@@ -22,7 +22,7 @@ namespace nb = nanobind;
 /// No thread waits for it while holding the GIL, and no Python code runs while it is held, with one
 /// exception: a learner checks for signals between two examples, and a signal handler runs in the
 /// learning thread. The handler finds the model in a consistent state and may read it; changing it
-/// raises. A stream also runs Python code, which may call it again through a `StreamLock`.
+/// raises.
 class Guard {
   public:
     /// Run `work`, which may take long, without the GIL and while no thread writes.
@@ -85,20 +85,21 @@ class Guard {
         explicit Hold(Guard& guard) : Hold(guard, std::defer_lock) {
             if (guard.mine()) return;
             guard.enter(lock_);
-            guard.writer_ = std::this_thread::get_id();
+            guard.writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         }
         Hold(Guard& guard, std::defer_lock_t)
             : guard_(&guard), lock_(guard.mutex_, std::defer_lock) {}
         Hold(Hold&&) = default;
         ~Hold() {
-            if (lock_.owns_lock()) guard_->writer_ = std::thread::id();
+            if (lock_.owns_lock())
+                guard_->writer_.store(std::thread::id(), std::memory_order_relaxed);
         }
 
         /// Lock, unless this thread has the lock; the caller does not hold the GIL.
         void lock() {
             if (guard_->mine()) return;
             lock_.lock();
-            guard_->writer_ = std::this_thread::get_id();
+            guard_->writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         }
 
       private:
@@ -107,7 +108,10 @@ class Guard {
     };
 
   private:
-    bool mine() const { return writer_.load() == std::this_thread::get_id(); }
+    // Relaxed: a thread finds its own id only if it stored it itself.
+    bool mine() const {
+        return writer_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+    }
 
     /// Lock; release the GIL while waiting.
     template <class Lock>
@@ -119,6 +123,59 @@ class Guard {
 
     std::shared_mutex mutex_;
     std::atomic<std::thread::id> writer_;  ///< the thread that is writing
+};
+
+/// A lock of an object that is used only with the GIL, such as a stream. The GIL protects its
+/// fields, so that it takes no atomic instruction unless another thread waits. The thread that has
+/// it may lock it again; no thread waits for it while holding the GIL.
+class GilLock {
+  public:
+    class Hold {
+      public:
+        explicit Hold(GilLock& lock) : lock_(lock.take() ? &lock : nullptr) {}
+        Hold(const Hold&) = delete;
+        ~Hold() {
+            if (lock_) lock_->release();
+        }
+
+      private:
+        GilLock* lock_;  ///< null if this thread had the lock before
+    };
+
+  private:
+    /// Return false if this thread has the lock already.
+    bool take() {
+        const std::thread::id self = std::this_thread::get_id();
+        while (held_) {
+            if (owner_ == self) return false;
+            wait();
+        }
+        held_ = true;
+        owner_ = self;
+        return true;
+    }
+
+    void release() {
+        held_ = false;
+        if (waiting_ == 0) return;
+        ++released_;
+        released_.notify_all();
+    }
+
+    [[gnu::noinline]] void wait() {
+        const unsigned seen = released_;
+        ++waiting_;
+        {
+            nb::gil_scoped_release release;
+            released_.wait(seen);
+        }
+        --waiting_;
+    }
+
+    bool held_ = false;
+    std::thread::id owner_;
+    std::size_t waiting_ = 0;
+    std::atomic<unsigned> released_ = 0;  ///< read by waiting threads without the GIL
 };
 
 /// Run pending signal handlers; return whether one has raised.

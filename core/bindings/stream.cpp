@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <utility>
 
 #include "stream_core.hpp"
 
@@ -14,14 +16,48 @@ using namespace aggro;
 
 namespace {
 
-/// Replace a method by a built-in method that forwards to it and has a signature:
-/// `inspect.signature` cannot read those of nanobind's methods, which river and other tools ask
-/// for. A Python function would cost more per call.
-template <int Number>
+using Arguments = PyObject* const*;
+
+/// Let nanobind translate the exception that is being handled, as for its own functions.
+PyObject* translate_exception() {
+    static thread_local std::exception_ptr pending;
+    static PyObject* const rethrow =
+        nb::cpp_function([] { std::rethrow_exception(std::exchange(pending, nullptr)); })
+            .release()
+            .ptr();
+    pending = std::current_exception();
+    return PyObject_CallNoArgs(rethrow);
+}
+
+/// Call a method with positional arguments, or return null without an error if these are not all.
+PyObject* learn_at_once(Stream& stream, nb::handle self, Arguments args, Py_ssize_t count) {
+    if (count != 2) return nullptr;
+    stream.learn_or_record(self, args[0], args[1], 1.0);
+    return nb::none().release().ptr();
+}
+PyObject* predict_at_once(Stream& stream, nb::handle self, Arguments args, Py_ssize_t count) {
+    return count == 1 ? stream.predict(self, args[0]).release().ptr() : nullptr;
+}
+PyObject* flush_at_once(Stream& stream, nb::handle self, Arguments, Py_ssize_t count) {
+    if (count != 0) return nullptr;
+    stream.flush(self);
+    return nb::none().release().ptr();
+}
+
+/// Replace a method by a built-in method with a signature: `inspect.signature` cannot read those of
+/// nanobind's methods, which river and other tools ask for, and a Python function would cost more
+/// per call. It calls `at_once` itself if it can, and the method of nanobind otherwise.
+template <auto at_once>
 void give_signature(nb::handle type, const char* name, const char* doc) {
-    static PyObject* target = nullptr;
-    static const auto forward = [](PyObject* self, PyObject* const* args, Py_ssize_t count,
-                                   PyObject* names) -> PyObject* {
+    static PyObject* method = nullptr;
+    static const auto call = [](PyObject* self, Arguments args, Py_ssize_t count,
+                                PyObject* names) -> PyObject* {
+        if (!names) try {
+                PyObject* result = at_once(*nb::inst_ptr<Stream>(self), self, args, count);
+                if (result) return result;
+            } catch (...) {
+                return translate_exception();
+            }
         std::array<PyObject*, 8> all{self};
         const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
         if (count + named >= static_cast<Py_ssize_t>(all.size())) {
@@ -29,16 +65,16 @@ void give_signature(nb::handle type, const char* name, const char* doc) {
             return nullptr;
         }
         std::copy_n(args, count + named, all.begin() + 1);
-        return PyObject_Vectorcall(target, all.data(), static_cast<std::size_t>(count) + 1, names);
+        return PyObject_Vectorcall(method, all.data(), static_cast<std::size_t>(count) + 1, names);
     };
-    static PyMethodDef method{};
-    if (target) return;
-    target = nb::object(type.attr(name)).release().ptr();
-    PyObject* (*const entry)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) = forward;
-    method = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)),
-              METH_FASTCALL | METH_KEYWORDS, doc};
+    static PyMethodDef definition{};
+    if (method) return;
+    method = nb::object(type.attr(name)).release().ptr();
+    PyObject* (*const entry)(PyObject*, Arguments, Py_ssize_t, PyObject*) = call;
+    definition = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)),
+                  METH_FASTCALL | METH_KEYWORDS, doc};
     auto* owner = reinterpret_cast<PyTypeObject*>(type.ptr());
-    nb::setattr(type, name, nb::steal(PyDescr_NewMethod(owner, &method)));
+    nb::setattr(type, name, nb::steal(PyDescr_NewMethod(owner, &definition)));
 }
 
 }  // namespace
@@ -148,7 +184,7 @@ void bind_stream(nb::module_& m) {
         .def("_weights", &Stream::weights,
              nb::sig("def _weights(self) -> tuple[typing.Any, typing.Any]"))
         .def_prop_ro(
-            "_lock", [](Stream& self) { return new StreamLock(self.guard()); },
+            "_lock", [](Stream& self) { return new StreamLock(self.lock()); },
             nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
             "Lock the stream for several calls: with stream._lock: ...")
         .def("_copy_state", &Stream::copy_state)
@@ -159,15 +195,17 @@ void bind_stream(nb::module_& m) {
     m.def(
         "give_signatures",
         [](nb::handle stream) {
-            give_signature<0>(stream, "learn_one",
-                              "learn_one($self, /, x, y, w=1.0)\n--\n\nLearn from the features x "
-                              "and the target y; w, the weight of the example, multiplies C.");
-            give_signature<1>(stream, "predict_one",
-                              "predict_one($self, /, x)\n--\n\nPredict the target for the features "
-                              "x. Features that were never learned count as zero.");
-            give_signature<2>(stream, "flush",
-                              "flush($self, /)\n--\n\nLearn the waiting examples of an incomplete "
-                              "mini-batch.");
+            give_signature<learn_at_once>(
+                stream, "learn_one",
+                "learn_one($self, /, x, y, w=1.0)\n--\n\nLearn from the features x "
+                "and the target y; w, the weight of the example, multiplies C.");
+            give_signature<predict_at_once>(
+                stream, "predict_one",
+                "predict_one($self, /, x)\n--\n\nPredict the target for the features "
+                "x. Features that were never learned count as zero.");
+            give_signature<flush_at_once>(stream, "flush",
+                                          "flush($self, /)\n--\n\nLearn the waiting examples of an "
+                                          "incomplete mini-batch.");
         },
         "stream"_a, nb::sig("def give_signatures(stream: type) -> None"),
         "Make the signatures of public methods readable for inspect.signature.");

@@ -2,6 +2,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <utility>
 
 #include "stream_parts.hpp"
@@ -42,11 +43,12 @@ class Stream : public StreamParts {
         if (!regression_ && is_set != known_.several) check_first(y, is_set);
         check_norm(self);
         if (known_.selects()) return learn_in_selection(self, y, label, weight, grows);
-        if (!grows && cannot_fail(targets_[0], weight)) return take_in(label, weight);
+        if (!grows && cannot_fail(targets_[0], weight))
+            return take_in(label, weight, reading_.complete());
         all_or_nothing(grows && (is_set || known_.classes.size() > 0), [&] {
             if (grows) label = add_class(self, y);
             known_.waiting.extreme = true;
-            take_in(label, weight);
+            take_in(label, weight, false);
         });
     }
 
@@ -120,7 +122,7 @@ class Stream : public StreamParts {
     /// runs while names and values are read.
     class Writer {
       public:
-        explicit Writer(Stream& stream) : hold_(stream.guard_), stream_(stream) {
+        explicit Writer(Stream& stream) : hold_(stream.lock_), stream_(stream) {
             if (stream.busy_) reject_nested_call();
             stream.busy_ = true;
         }
@@ -130,7 +132,7 @@ class Stream : public StreamParts {
         }
 
       private:
-        Guard::Hold hold_;
+        GilLock::Hold hold_;
         Stream& stream_;
     };
 
@@ -139,7 +141,7 @@ class Stream : public StreamParts {
     class Reader {
       public:
         explicit Reader(Stream& stream)
-            : hold_(stream.guard_), stream_(stream), nested_(std::exchange(stream.busy_, true)) {
+            : hold_(stream.lock_), stream_(stream), nested_(std::exchange(stream.busy_, true)) {
             if (stream.committing_) reject_nested_call();
         }
         ~Reader() {
@@ -149,16 +151,16 @@ class Stream : public StreamParts {
         }
 
         StreamRow read(nb::handle x) {
-            Reading& reading = nested_ ? own_ : stream_.reading_;
+            Reading& reading = nested_ ? own_.emplace() : stream_.reading_;
             reading.read(x, stream_.known_.features, stream_.bounds_.buckets());
             return reading.row();
         }
 
       private:
-        Guard::Hold hold_;
+        GilLock::Hold hold_;
         Stream& stream_;
         bool nested_;
-        Reading own_;
+        std::optional<Reading> own_;
     };
 
     [[noreturn]] static void reject_nested_call() {
@@ -170,8 +172,8 @@ class Stream : public StreamParts {
         const bool full = known_.waiting.size() + 1 == bounds_.batch_size;
         if (bounds_.batch_size > 1 && (known_.model->hard() || (full && known_.waiting.extreme)))
             return false;
-        const auto [largest, q] = reading_.magnitude();
-        return largest <= Limits::value && std::abs(target) <= Limits::score &&
+        const double q = reading_.squared();
+        return q <= Limits::squared && std::abs(target) <= Limits::score &&
                (q == 0 || q >= Limits::shortest) && weight >= Limits::shortest &&
                weight <= Limits::score && known_.model->cannot_overflow(reading_.row());
     }
@@ -179,7 +181,7 @@ class Stream : public StreamParts {
     /// Reject a row whose squared length overflows, which no mini-batch can learn: in a batch that
     /// waits it would make every later example fail.
     void check_norm(nb::handle self) {
-        if (bounds_.batch_size == 1 || std::isfinite(reading_.magnitude().second)) return;
+        if (bounds_.batch_size == 1 || std::isfinite(reading_.squared())) return;
         if (!nb::cast<bool>(self.attr("_scales_rows")))
             throw nb::value_error(
                 "this example cannot be learned: its norm overflows, which a mini-batch cannot "
@@ -329,14 +331,17 @@ class Stream : public StreamParts {
 
     // -- a single model ------------------------------------------------------------------------
 
-    void take_in(std::int64_t label, double weight) {
+    /// Learn the example, or let it wait for its batch; `checked` if the model has just checked
+    /// this very row.
+    void take_in(std::int64_t label, double weight, bool checked) {
         {
             const Committing committing(committing_);
             known_.assign_slots(reading_, bounds_);
         }
         const StreamRow x = reading_.row();
         if (bounds_.batch_size == 1)
-            return known_.model->learn(x, {label, label < 0 ? targets_.data() : nullptr}, weight);
+            return known_.model->learn(x, {label, label < 0 ? targets_.data() : nullptr}, weight,
+                                       checked);
         known_.waiting.add(x, label, targets_, weight);
         if (known_.waiting.size() == bounds_.batch_size) known_.learn_waiting();
     }

@@ -25,7 +25,7 @@ class StreamParts {
     void rebuild(const nb::list& classes, const Shape& shape, std::vector<Group> groups,
                  std::vector<std::size_t> own_sum, std::int64_t average_from, double memory,
                  const nb::dict& arrays) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         load(model->model, arrays);
@@ -40,7 +40,7 @@ class StreamParts {
 
     /// Replace the model by a model selection of the Python side.
     void select_models(const nb::list& classes, nb::object selection) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         Vocabulary names = vocabulary_of(classes);
         known_.several = nb::cast<bool>(selection.attr("several"));
         known_.classes = std::move(names);
@@ -48,23 +48,23 @@ class StreamParts {
     }
 
     nb::object selection() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.selection;
     }
     void set_selection(nb::object selection) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         known_.selection = std::move(selection);
     }
 
     /// Add the first class; the model has an output for two classes already.
     void add_first_class(nb::handle label) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         known_.classes.add(label, Vocabulary::hash_of(label));
     }
 
     /// Renumber the classes and the labels of waiting examples.
     void renumber_classes(const nb::list& classes, const std::vector<std::size_t>& position) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         Vocabulary names = vocabulary_of(classes);
         for (const std::int64_t label : known_.waiting.labels)
             if (label >= static_cast<std::int64_t>(position.size()))
@@ -80,7 +80,7 @@ class StreamParts {
     void add_classes(const nb::list& classes, std::vector<std::size_t> position,
                      std::vector<double> change, const Shape& shape, std::vector<Group> groups,
                      std::vector<std::size_t> own_sum, std::int64_t average_from, double memory) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         aggro::add_classes(model->model, known_.model->model, {position, std::move(change)});
@@ -91,7 +91,7 @@ class StreamParts {
 
     /// Continue with other labels, in the outputs `from` of the present model.
     void relabel(const nb::list& classes, const std::vector<std::size_t>& from) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         Vocabulary names = vocabulary_of(classes);
         known_.waiting.relabel(from);
         known_.classes = std::move(names);
@@ -101,7 +101,7 @@ class StreamParts {
     void add_labels(const nb::list& classes, const std::vector<std::size_t>& from,
                     const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
                     std::int64_t average_from, double memory) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         continue_models(model->model, known_.model->model, {0}, from);
@@ -111,69 +111,69 @@ class StreamParts {
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         known_.resume(names, arrays, bounds_);
     }
 
     /// Return names, classes and arrays under one lock.
     nb::tuple dump(bool with_model) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return nb::make_tuple(names(), classes(), known_.arrays(with_model));
     }
 
     nb::list names() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.features.list();
     }
     /// Return the slots of features that count as zero.
     std::vector<std::int32_t> ignored() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.features.all_ignored();
     }
     nb::list classes() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.classes.list();
     }
 
     bool several() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.several;
     }
 
     nb::tuple progress() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.progress();
     }
     nb::tuple weights() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.weights();
     }
 
     std::int64_t examples() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         if (known_.selects()) return nb::cast<std::int64_t>(known_.selection.attr("examples"));
         return known_.model->model.counters.examples;
     }
     /// Return the number of examples learned or waiting.
     std::int64_t taken() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return examples() + static_cast<std::int64_t>(known_.waiting.size());
     }
     std::size_t slots() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.model->model.shape.features;
     }
 
     StreamState copy_state() {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         return known_.copy();
     }
     void restore_state(const StreamState& knowledge) {
-        const Guard::Hold hold(guard_);
+        const GilLock::Hold hold(lock_);
         known_ = knowledge.copy();
     }
 
-    Guard& guard() { return guard_; }
+    GilLock& lock() { return lock_; }
 
     bool records_margins = false;  ///< record the margins of each example before learning it
 
@@ -214,21 +214,21 @@ class StreamParts {
     bool regression_;
     Bounds bounds_;
     StreamState known_;
-    Guard guard_;
+    GilLock lock_;
     StreamState* before_ = nullptr;  ///< state to restore if the example cannot be learned
 };
 
 /// Locks a stream for several calls of one thread.
 class StreamLock {
   public:
-    explicit StreamLock(Guard& guard) : guard_(guard) {}
+    explicit StreamLock(GilLock& lock) : lock_(lock) {}
     StreamLock(const StreamLock&) = delete;
-    void enter() { hold_.emplace(guard_); }
+    void enter() { hold_.emplace(lock_); }
     void leave() { hold_.reset(); }
 
   private:
-    Guard& guard_;
-    std::optional<Guard::Hold> hold_;
+    GilLock& lock_;
+    std::optional<GilLock::Hold> hold_;
 };
 
 }  // namespace aggro

@@ -40,10 +40,14 @@ class Learn {
           statistics(model, scratch),
           outputs(model, scratch) {}
 
-    /// Learn one example of this weight. The functions it calls per row are inlined: on short rows,
-    /// calls would take a considerable part of the time.
+    /// Learn one example of this weight.
     [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
-        const MeasuredRow<Row> row = space.measure_row(x, statistics.records_examples());
+        learn(space.measure_row(x, statistics.records_examples()), y, weight);
+    }
+
+    /// Learn an example whose products are in the scratch memory. The functions it calls per row
+    /// are inlined: on short rows, calls would take a considerable part of the time.
+    [[gnu::always_inline]] void learn(const MeasuredRow<Row>& row, const Target& y, double weight) {
         if (m.awaits_first_row(part.first())) statistics.measure_intercept(row);
         scores.of_last(row);
         statistics.measure(row, y);

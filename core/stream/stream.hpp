@@ -80,7 +80,8 @@ struct Waiting {
 
 /// Values beyond these may overflow during a step; within them no step can fail.
 struct Limits {
-    static constexpr double value = 1e30, score = 1e60, shortest = 1e-60, stored = 1e200;
+    static constexpr double value = 1e30, squared = 1e60, score = 1e60, shortest = 1e-60,
+                            stored = 1e200;
 };
 
 /// A learning loop, with a check that its step cannot overflow.
@@ -93,10 +94,17 @@ class StreamLoop {
     void operator()(const StreamRow& x, const Target& y, double weight) { one(x, y, weight); }
     void score(const StreamRow& x) { one.score(x); }
 
+    /// Learn the row that was just given to `cannot_overflow`, whose products are known.
+    void learn_checked(const StreamRow& x, const Target& y, double weight) {
+        one.learn({x, squared, 1}, y, weight);
+    }
+
     /// Return whether all products of the row with the model are far from overflow.
     bool cannot_overflow(const StreamRow& x) {
-        scores.of_last(space.measure_row(x, true));
-        bool fine = true;
+        const MeasuredRow<StreamRow> row = space.measure_row(x, true);
+        squared = row.squared;
+        scores.of_last(row);
+        bool fine = row.stretch == 1;
         for (double dot : s.dot) fine &= std::abs(dot) <= Limits::score;
         for (double score : s.scores) fine &= std::abs(score) <= Limits::score;
         for (double v : s.length) fine &= v == 0 || v >= Limits::shortest;
@@ -108,6 +116,7 @@ class StreamLoop {
     Learn<double, StreamRow, Single, Diagonal> one;
     RowOps<double, StreamRow, Single, Diagonal> space;
     Scores<double, StreamRow, Single> scores;
+    double squared = 0;
 };
 
 class StreamModel {
@@ -131,7 +140,10 @@ class StreamModel {
         return {scratch_.scores.data(), model.shape.outputs};
     }
 
-    void learn(const StreamRow& x, const Target& y, double weight) {
+    /// Learn an example; `checked` if `cannot_overflow` was just called with the same row.
+    void learn(const StreamRow& x, const Target& y, double weight, bool checked) {
+        if (checked && model.sizes.kind == Scale::none)
+            return std::visit([&](auto& loop) { loop.learn_checked(x, y, weight); }, loop_);
         const StreamRow row = scaled_.learn(x);
         std::visit([&](auto& loop) { loop(row, y, weight); }, loop_);
     }

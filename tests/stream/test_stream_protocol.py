@@ -106,6 +106,29 @@ def test_names_may_be_any_hashable():
     assert model.n_features_in_ == len(names)
 
 
+@pytest.mark.parametrize("letters", ["ab", "éü", "語文"])
+def test_names_of_all_lengths_are_found_in_new_objects(letters):
+    """Names that differ in one character are different features, wherever that is."""
+    kept, other = letters
+    names = [kept * size for size in range(20)]
+    names += [kept * at + other + kept * (8 - at) for at in range(9)]
+    names += [kept * at + other + kept * (16 - at) for at in range(17)]
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
+    for target, name in enumerate(names):
+        model.learn_one({"".join(name): 1.0}, float(target))
+    again = ["".join(list(name)) for name in names]
+    assert [model.predict_one({name: 1.0}) for name in again] == list(range(len(names)))
+    assert list(model.coef_) == names
+
+
+def test_integers_are_learned_as_floats():
+    first, second = StreamRegressor(), StreamRegressor()
+    for size in (1, -3, 0, 2**70):
+        first.learn_one({"a": size, "b": 1.5}, 2.0)
+        second.learn_one({"a": float(size), "b": 1.5}, 2.0)
+    assert everything(first) == everything(second)
+
+
 @pytest.mark.parametrize(
     "kind", [dict, collections.Counter, collections.OrderedDict, types.MappingProxyType]
 )
