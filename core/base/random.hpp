@@ -1,9 +1,8 @@
 // Random numbers that are reproducible on every machine.
 #pragma once
 #include <cstdint>
-#include <numeric>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace aggro {
 
@@ -20,18 +19,14 @@ inline double uniform(std::uint64_t& state) {
     return static_cast<double>((random_bits(state) >> 11) + 1) * 0x1.0p-53;
 }
 
-/// Return the numbers below `count` in random order (Fisher-Yates shuffle). Positions are the upper
-/// half of 64 random bits times the number of remaining positions; the bias is below 2^-64 times
-/// that number.
-inline std::vector<std::int64_t> permutation(std::size_t count, std::uint64_t seed) {
-    std::vector<std::int64_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
+/// Put numbers in random order (Fisher-Yates shuffle). Positions are the upper half of 64 random
+/// bits times the number of remaining positions; the bias is below 2^-64 times that number.
+inline void shuffle(std::span<std::int64_t> numbers, std::uint64_t seed) {
     __extension__ using Wide = unsigned __int128;
-    for (std::size_t left = count; left > 1; --left) {
+    for (std::size_t left = numbers.size(); left > 1; --left) {
         const auto place = static_cast<std::size_t>(Wide{random_bits(seed)} * left >> 64);
-        std::swap(order[left - 1], order[place]);
+        std::swap(numbers[left - 1], numbers[place]);
     }
-    return order;
 }
 
 }  // namespace aggro

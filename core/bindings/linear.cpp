@@ -94,9 +94,8 @@ void bind_linear(nb::module_& m) {
             "row"_a, "scale"_a = Scale::none,
             "Return the squared norm of a row after scaling, if it is the first one.");
     m.def(
-        "permutation",
-        [](std::size_t count, std::uint64_t seed) {
-            return to_numpy(permutation(count, seed), {count});
-        },
-        "count"_a, "seed"_a, "Return a random permutation of the numbers below count.");
+        "shuffle",
+        [](nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& numbers,
+           std::uint64_t seed) { shuffle({numbers.data(), numbers.size()}, seed); },
+        "numbers"_a, "seed"_a, "Put the numbers of an array in random order.");
 }

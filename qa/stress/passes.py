@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aggro._core import permutation
+from aggro.estimators.passes import permutation
 from aggro.sklearn_api import check_random_state
 from qa.stress import inputs, settings
 from qa.stress.faults import run_plan

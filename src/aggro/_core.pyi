@@ -106,8 +106,8 @@ class Rows:
         Return the squared norm of a row after scaling, if it is the first one.
         """
 
-def permutation(count: int, seed: int) -> NDArray[numpy.int64]:
-    """Return a random permutation of the numbers below count."""
+def shuffle(numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], seed: int) -> None:
+    """Put the numbers of an array in random order."""
 
 class Model32:
     """A linear model: weights, metric, centre and counters."""

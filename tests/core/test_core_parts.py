@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from aggro import _core
 from aggro.estimators.kernel import KernelPassiveAggressiveRegressor
+from aggro.estimators.passes import permutation
 from aggro.learner import rows_of
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
@@ -272,12 +273,12 @@ def expected_permutation(count, seed):
 
 @given(st.integers(0, 200), st.integers(0, WORD))
 def test_permutation_depends_on_its_seed_only(count, seed):
-    order = _core.permutation(count, seed)
+    order = permutation(count, seed)
     assert order.dtype == np.int64 and order.tolist() == expected_permutation(count, seed)
 
 
 def test_all_orders_are_equally_likely():
     orders, counts = np.unique(
-        [_core.permutation(4, seed) for seed in range(24000)], axis=0, return_counts=True
+        [permutation(4, seed) for seed in range(24000)], axis=0, return_counts=True
     )
     assert len(orders) == 24 and ((counts - 1000) ** 2 / 1000).sum() < 60  # 23 degrees of freedom

@@ -25,7 +25,7 @@ from linear_support import (
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamClassifier
-from aggro._core import permutation
+from aggro.estimators.passes import permutation
 from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.predictor import LateAverage, PredictorSelection

@@ -17,6 +17,7 @@ from aggro.estimators.passes import (
     Qualities,
     StopByHeldOutRows,
     StopByLoss,
+    permutation,
 )
 from aggro.learner import Array, rows_of
 from aggro.selection.common import candidate_scores, keep_smaller_C
@@ -101,7 +102,7 @@ def _best_pass_of_regressor(
     several = passes.max_iter > 1 and passes.tol is not None
     if count < REGRESSION_LEAST or not several or learner.examples > 0:
         return StopByLoss(*passes.patience)
-    order = _core.permutation(len(values), draw_seed(passes.random_state))
+    order = permutation(len(values), draw_seed(passes.random_state))
     rows = np.sort(order[:count])
     some = None if batch.weights is None else batch.weights[rows]
     keep_smaller_C(learner)
@@ -119,7 +120,7 @@ def _rows_for_best_pass(passes: Passes, learner: Any, batch: TrainingBatch) -> A
     targets = batch.targets
     classes = targets if targets.ndim == 1 else np.zeros(len(targets), int)
     seed = draw_seed(passes.random_state)
-    return rows_to_hold_out(classes, _core.permutation(len(classes), seed))
+    return rows_to_hold_out(classes, permutation(len(classes), seed))
 
 
 def _negative_log_loss(batch: TrainingBatch, rows: Array) -> Qualities:

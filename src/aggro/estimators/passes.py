@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from aggro._core import permutation
+from aggro import _core
 from aggro.checks import check_count, check_number
 from aggro.learner import Array
 from aggro.selection.common import choose
@@ -95,8 +95,7 @@ class Passes:
         """Return the order of a pass over the given rows, or all; None keeps the order."""
         if not self.shuffle:
             return learned
-        order = permutation(rows if learned is None else len(learned), next(seeds))
-        return order if learned is None else learned[order]
+        return permutation(rows if learned is None else learned, next(seeds))
 
     def _report(self, epoch: int, learner: Any, loss: float) -> None:
         if self.verbose:
@@ -113,6 +112,13 @@ class Passes:
             exception("ConvergenceWarning"),
             stacklevel=stacklevel,
         )
+
+
+def permutation(rows: Array | int, seed: int) -> Array:
+    """Return rows, or the numbers below a count, in random order."""
+    order = np.arange(rows, dtype=np.int64) if isinstance(rows, int) else rows.copy()
+    _core.shuffle(order, seed)
+    return order
 
 
 def _all_but(held_out: Array | None, rows: int) -> Array | None:
