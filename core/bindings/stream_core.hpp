@@ -31,7 +31,7 @@ class Stream : public StreamParts {
         reading_.read(x, known_.features, bounds_.buckets());
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
-        const bool is_set = !regression_ && PyAnySet_Check(y.ptr());
+        const bool is_set = !regression_ && is_label_set(y);
         targets_.assign(1, 0.0);
         std::int64_t label = -1;
         if (regression_)
@@ -188,10 +188,15 @@ class Stream : public StreamParts {
                 "handle; scale the features");
     }
 
+    /// Return whether y is a set; strs and ints are told apart by a flag of their types.
+    static bool is_label_set(nb::handle y) {
+        return !PyUnicode_Check(y.ptr()) && !PyLong_Check(y.ptr()) && PyAnySet_Check(y.ptr());
+    }
+
     /// Add a new class, or those of a set of labels; the Python side extends the model. Return the
     /// number of the class; -1 for a set.
     std::int64_t add_class(nb::handle self, nb::handle label) {
-        if (PyAnySet_Check(label.ptr())) {
+        if (is_label_set(label)) {
             self.attr("_add_labels")(label);
             read_labels(label);
             return -1;
