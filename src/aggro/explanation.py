@@ -29,7 +29,7 @@ class Explanation:
         return [(word, value / size if size else 0.0) for word, value in self.words]
 
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.total:+.3g}"]
+        lines = [f"{'score' if self.label is None else self.label}: {self.total:+.3g}"]
         lines += [f"  {share:+6.1%}  {word}" for word, share in self.shares()[:10]]
         return "\n".join(lines)
 

@@ -87,6 +87,11 @@ def test_regressors_have_an_explanation_for_each_target():
     assert [reasons[k].words[0][0] for k in (0, 1)] == ["x2", "x3"]
 
 
+def test_regressors_print_the_score_without_a_class():
+    found = AutoRegressor(random_state=0).fit(X, PRODUCT * 1.0).explain(X[0])[None]
+    assert str(found).startswith(f"score: {found.total:+.3g}\n")
+
+
 def test_columns_that_count_as_zero_contribute_nothing():
     rows = np.column_stack([X, np.arange(len(X))])
     with pytest.warns(UserWarning, match="only rises"):
@@ -98,5 +103,8 @@ def test_one_row_is_explained():
     model = AutoClassifier(random_state=0).fit(X, PRODUCT)
     with pytest.raises(ValueError, match=r"x has shape \(2, 4\); give one row"):
         model.explain(X[:2])
+    with pytest.raises(ValueError, match=r"x has shape \(2, 4\); give one row"):
+        model.explain(X[:2].tolist())
+    assert model.explain(X[:1].tolist()) == model.explain(X[0].tolist()) == model.explain(X[0])
     with pytest.raises(ValueError, match="features"):
         model.explain(X[0, :3])

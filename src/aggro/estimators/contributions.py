@@ -15,12 +15,11 @@ from aggro.selection.feature_maps import remembered_rows
 
 def as_rows(x: Any) -> Any:
     """Return one row as rows that an estimator reads; raise if there are several."""
-    if not hasattr(x, "iloc"):
-        rows = x if hasattr(x, "shape") and len(x.shape) == 2 else np.asarray(x)[None]
-    else:
-        rows = x.to_frame().T if len(x.shape) == 1 else x  # a row of a data frame
+    rows: Any = x if hasattr(x, "shape") else np.asarray(x)
+    if len(rows.shape) == 1:  # to_frame: a row of a data frame
+        rows = rows.to_frame().T if hasattr(rows, "iloc") else np.asarray(rows)[None]
     if len(rows.shape) != 2 or rows.shape[0] != 1:
-        raise ValueError(f"x has shape {x.shape}; give one row, such as X[0].")
+        raise ValueError(f"x has shape {rows.shape}; give one row, such as X[0].")
     return rows
 
 
