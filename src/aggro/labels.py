@@ -11,6 +11,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "True and False", "U": "text"}
 TYPES = {bool: "True and False", int: "numbers", float: "numbers", str: "text"}
+SEVERAL = "For several labels give an indicator matrix, or, to text estimators, a set for each row."
 MISSING = ("NAType", "NaTType")  # of pandas, which may not be installed
 
 
@@ -33,8 +34,7 @@ def plain_labels(y: Any, name: str = "y") -> Array:
         array = np.asarray(y)
     except ValueError:  # rows of different lengths
         raise ValueError(
-            f"{name} has rows of different lengths; give one label for each row, or an indicator "
-            "matrix for several."
+            f"{name} has rows of different lengths; give one label for each row. {SEVERAL}"
         ) from None
     if array.dtype.kind == "f":  # model files have no half or long precision
         return array.astype(np.float64) if array.dtype.itemsize not in (4, 8) else array
@@ -73,7 +73,7 @@ def _kind_of_items(items: Sequence[Any], name: str, columns: int) -> str:
         if not found:
             raise ValueError(
                 f"{name} contains {item!r} of type {type(item).__name__} (row {row}); give labels "
-                "that are whole numbers, True and False, or text."
+                f"that are whole numbers, True and False, or text. {SEVERAL}"
             )
         if kind and found != kind:
             raise ValueError(
@@ -87,8 +87,8 @@ def _kind_of_items(items: Sequence[Any], name: str, columns: int) -> str:
 def label_sets(y: Any, name: str = "y") -> Array | None:
     """Return a sequence of sets of labels as an array of objects; None if y has no sets.
 
-    >>> label_sets([{"a", "b"}, set()]).tolist(), label_sets(["a", "b"])
-    ([{'a', 'b'}, set()], None)
+    >>> label_sets([{"a"}, set()]).tolist(), label_sets(["a", "b"])
+    ([{'a'}, set()], None)
     """
     if y is None or getattr(y, "dtype", None) not in (None, object) or hasattr(y, "indptr"):
         return None
