@@ -188,7 +188,7 @@ class Stream : public StreamParts {
                 "handle; scale the features");
     }
 
-    /// Return whether y is a set; strs and ints are told apart by a flag of their types.
+    /// Return whether y is a set. The checks for str and int only read a flag of the type.
     static bool is_label_set(nb::handle y) {
         return !PyUnicode_Check(y.ptr()) && !PyLong_Check(y.ptr()) && PyAnySet_Check(y.ptr());
     }

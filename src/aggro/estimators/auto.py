@@ -111,9 +111,9 @@ class AutoRegressor(LinearModel, Regressor):
     max_iter, tol, n_iter_no_change
         As in ``AutoClassifier``.
     early_stopping : bool or "auto", default="auto"
-        True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
-        rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
-        first included, with the least error of them by ``criterion``, and then learns them.
+        True: ``fit`` stops by R² on held-out rows instead of the loss. "auto": ``fit`` on 500 rows
+        or more holds a tenth of them (at most 1000) out. The model returns to the pass, which may
+        be the first, with the smallest error of ``criterion`` on them, and then learns them.
     validation_fraction, shuffle, random_state, warm_start, verbose
         As in ``AutoClassifier``.
     n_jobs, memory, mergeable

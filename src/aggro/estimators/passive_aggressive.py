@@ -102,9 +102,9 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
     n_iter_no_change : int, default=5
         Number of passes without improvement after which ``fit`` stops.
     early_stopping : bool or "auto", default="auto"
-        True: the accuracy on held-out rows tells when to stop, instead of the loss. "auto": ``fit``
-        on 3000 rows or more holds a twentieth of them (at most 1000) out. The model goes back to
-        the pass, the first included, in which their log loss was smallest, and then learns them.
+        True: ``fit`` stops by the accuracy on held-out rows instead of the loss. "auto": ``fit`` on
+        3000 rows or more holds a twentieth of them (at most 1000) out. The model returns to the
+        pass, which may be the first, in which their log loss was smallest, and then learns them.
         For that, one copy of what the passes change is kept at a time. ``n_iter_`` counts all
         passes, ``t_`` the examples that the model has learned. It is the same as False with fewer
         rows, without ``tol``, when ``fit`` continues a model, and unless ``average="auto"``.
@@ -231,9 +231,9 @@ default="epsilon_insensitive"
     max_iter, tol, n_iter_no_change
         As in ``PassiveAggressiveClassifier``.
     early_stopping : bool or "auto", default=False
-        True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
-        rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
-        first included, with the least error of them by ``criterion``, and then learns them.
+        True: ``fit`` stops by R² on held-out rows instead of the loss. "auto": ``fit`` on 500 rows
+        or more holds a tenth of them (at most 1000) out. The model returns to the pass, which may
+        be the first, with the smallest error of ``criterion`` on them, and then learns them.
     validation_fraction, shuffle, random_state, warm_start, verbose
         As in ``PassiveAggressiveClassifier``.
     n_jobs, memory, mergeable

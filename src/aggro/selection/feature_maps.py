@@ -18,8 +18,8 @@ SIZES = {"fourier": (256, 0), "bins": (0, 128), "both": (256, 128)}
 BLOCK = 1024  # rows that are mapped at a time
 SELECTED = ("linear", "both")  # by ``features="auto"``; "both" is rarely worse than either part
 MOST_COLUMNS = 300  # of rows for which ``features="auto"`` selects among feature maps
-# Several passes use more features than one. Of at least so many rows, ``fit`` makes several times
-# SIZES: with one output, and with several, whose models are larger.
+# ``fit`` on MANY_ROWS or more makes several passes and uses a multiple of SIZES: LARGEST for one
+# output, and less for several outputs, whose models are larger.
 MANY_ROWS, LARGEST = 1000, 4
 GROWN = {True: LARGEST, False: 2}
 

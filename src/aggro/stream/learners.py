@@ -19,16 +19,19 @@ from aggro.stream.probability import RecordingStream
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
-    Without arguments it selects its own settings while it learns, as ``AutoClassifier`` does: C,
-    metric, scale and averaging. With the name of a variant or a value of C it is a single model,
-    which learns an example about a hundred times faster. ``keep_best()`` ends a selection and
-    goes on with the best candidate at that speed.
+    Without arguments it selects C, metric, scale and averaging while it learns, as
+    ``AutoClassifier(features="linear")`` does. With the name of a variant or a value of C it is a
+    single model, which learns an example much faster. ``keep_best()`` ends a selection and
+    continues with the best candidate at that speed.
 
     An example is a dict from names to numbers. A name may be any hashable object, and features that
     a dict does not contain are zero. A string value v of feature k stands for the feature
     ``(k, v)`` with value 1. The first class is learned against a second one that has not appeared
     yet; later classes start with zero weights. Before any class is known, ``predict_one`` returns
     None.
+
+    If each example has any number of labels, give ``learn_one`` a set of them, which may be empty.
+    ``predict_one`` then returns a set, and each label is learned independently of the others.
 
     Parameters
     ----------
