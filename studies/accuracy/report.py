@@ -115,7 +115,7 @@ def verdicts(results: list[Result]) -> str:
         f"**{small.mean():+.2f}** on the {len(small)} smaller (at most {small.max():+.2f}), "
         f"{numbers.mean():+.2f} on the {len(numbers)} regressions (of 100 for the best constant). "
         "A negative value means that the moving grid was better than the fixed one.",
-        f"- Below, *aggro* is `{_spelled(RECOMMENDED)}`.",
+        f'- Below, *aggro* is `{_spelled(RECOMMENDED)}`, with `features="linear"`.',
         "",
         row(["against", "aggro better", "level (±1 %)", "aggro worse", "median ratio of errors"]),
         row(["---", "--:", "--:", "--:", "--:"]),
