@@ -92,7 +92,7 @@ def test_candidate_chosen_by_fit_predicts_the_next_row(outputs, step):
     selection = model._learner
     best, candidate = selection.best
     before = model.predict(X[900:])
-    selection.choose((candidate + step) % selection.learners[best].models)
+    selection.choose((best, (candidate + step) % selection.learners[best].models))
     differ = (model.predict(X[900:]) != before).sum()
     for i in range(900, 1300):
         copied = copy.deepcopy(model)

@@ -32,7 +32,7 @@ WORK = """
         return HashingVectorizer(n_jobs=threads).transform(texts[:3]).data
 
     def count(threads):
-        return HashingVectorizer(n_jobs=threads, idf="online").fit_transform(texts).data
+        return HashingVectorizer(n_jobs=threads, idf=True).fit_transform(texts).data
 
     def learner(threads):
         made = make_learner(Settings(task="multiclass", multiclass="ovr"), 50, 128)
