@@ -57,8 +57,10 @@ def draw_mistakes(axes: Axes) -> None:
 def draw_times(axes: Axes) -> None:
     """Show how many times faster than the peer some kinds of work are."""
     table = rows_of("performance.md")
-    for height, (work, name) in enumerate(WORK.items()):
-        ((peer, ratio),) = re.findall(r"^(.+?) \**([\d.]+)\**$", table[work][4])
+    ratios = {work: re.findall(r"^(.+?) \**([\d.]+)\**$", table[work][4])[0] for work in WORK}
+    fastest_last = sorted(WORK, key=lambda work: float(ratios[work][1]))
+    for height, work in enumerate(fastest_last):
+        name, (peer, ratio) = WORK[work], ratios[work]
         axes.barh(height, float(ratio), color=COLOURS[peer], height=0.62)
         axes.text(float(ratio) * 1.06, height, f"{ratio}×", va="center")
         axes.text(1.0, height + 0.36, f"{name}, beside {peer}", fontsize=9)
