@@ -36,7 +36,7 @@ def small_calls(count, classes):
         ours = PassiveAggressiveClassifier(C=C, random_state=0)
         ours.partial_fit(X, y, np.arange(classes))
         yield Work(
-            f"{count} rows of 2^20 columns, {classes} classes, C={C}",
+            f"{count} {'row' if count == 1 else 'rows'} of 2^20 columns, {classes} classes, C={C}",
             count * CALLS,
             lambda ours=ours: learn(ours, parts),
             peers={"scikit-learn": Rival(lambda: learn(theirs, parts), least)},

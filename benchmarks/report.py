@@ -131,9 +131,10 @@ def plot(rows, path):
     axes.set_yticks(range(len(bars)), [work for work, _, _ in bars], fontsize=8)
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xlim(0.8, 2 * max(times for *_, times in bars))
+    speeds = [times for *_, times in bars]
+    axes.set_xlim(min(0.8, 0.9 * min(speeds)), 2 * max(speeds))
     axes.set_ylim(-0.7, len(bars) - 0.3)
-    ticks = [1, 2, 5, 10, 20, 50]
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 500) if tick < 2 * max(speeds)]
     axes.set_xticks(ticks, [f"{tick}×" for tick in ticks])
     axes.set_xlabel("times faster than the peer, one thread, same data (log scale)")
     shown = {name for _, name, _ in bars}
