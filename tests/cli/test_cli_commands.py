@@ -95,6 +95,22 @@ def test_info_describes_the_model(model, capsys):
     assert re.search(r"  0: 1 \+", out)
 
 
+@pytest.mark.parametrize("criterion", ["absolute", "squared"])
+def test_info_shows_the_mean_error_of_a_regression(inside, capsys, criterion):
+    X, _ = load_svmlight("data.svm")
+    model = aggro.PassiveAggressiveRegressor(criterion=criterion, average=False)
+    sizes, predictions = np.asarray(X.sum(axis=1)).ravel(), []
+    for i in range(5):
+        predictions.append(float(model.predict(X[i : i + 1])[0]) if i else 0.0)
+        model.partial_fit(X[i : i + 1], sizes[i : i + 1])
+    save(model, "numbers.aggro")
+    assert run("info numbers.aggro") == 0
+    power = 1 + (criterion == "squared")
+    expected = np.mean(np.abs(sizes[:5] - predictions) ** power)
+    (shown,) = re.findall(rf"\nerror +(\S+) \({criterion}, mean\)", capsys.readouterr().out)
+    assert float(shown) == pytest.approx(expected, rel=1e-4)
+
+
 def test_models_of_python_work_here_too(inside, capsys):
     X, y = load_svmlight("data.svm")
     save(aggro.PassiveAggressiveClassifier(C=0.1).partial_fit(X, y), "python.aggro")

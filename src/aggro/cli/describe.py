@@ -19,7 +19,9 @@ from aggro.explanation import Explanation
 from aggro.io.batch import RawRows
 from aggro.learner import Array, Learner
 from aggro.persistence.record import TEXTS, Record, read_record
+from aggro.selection.common import progressive_loss
 from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings
 from aggro.variants import LINEAR, catalogue
 
 INFO_EXAMPLES = """
@@ -72,21 +74,29 @@ def facts(record: Record, learner: Any) -> Iterator[tuple[str, str]]:
             selected = learner.choice
         if selected:
             yield "selected", shown_params(selected)
-        progress = learner.progress
         yield "features", f"{learner.features:,}"
         yield "outputs", f"{learner.outputs:,}"
         yield "examples", f"{learner.examples:,}"
-        yield "mistakes", f"{progress.mistakes:,}"
-        yield "updates", f"{progress.updates:,}"
+        yield recorded_error(learner, learner.settings, learner.examples)
+        yield "updates", f"{learner.progress.updates:,}"
     if record.name in TEXTS and learner is not None:
         yield "selected", shown_params({**selected, **learner.best_params})
         yield "words", f"{learner.features:,}"
         yield "examples", f"{learner.examples:,}"
-        yield "mistakes", f"{learner.selection.mistakes:,.0f}"
+        selection = learner.selection
+        yield recorded_error(selection, selection.settings, learner.examples)
     columns = [f"label {origin['label']}"] if origin.get("label") else []
     columns += [f"text {name}" for name in origin.get("text", ())]
     if columns:
         yield "columns", ", ".join(columns)
+
+
+def recorded_error(learner: Any, settings: Settings, examples: int) -> tuple[str, str]:
+    """Return the mistakes, or the mean error of a regression, before each example was learned."""
+    mistakes, errors = progressive_loss(learner)
+    if settings.task != "regression":
+        return "mistakes", f"{mistakes:,.0f}"
+    return "error", f"{errors / max(examples, 1):.5g} ({settings.criterion}, mean)"
 
 
 def _listed(classes: Array) -> str:
