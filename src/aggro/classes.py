@@ -60,7 +60,7 @@ class Classes:
 
     @property
     def outputs(self) -> int:
-        """What a learner needs to know of their number."""
+        """The number of classes, as learners are given it."""
         return len(self)
 
     def targets(self, y: Array) -> dict[str, Array]:
@@ -206,8 +206,8 @@ def label_outputs(count: int) -> int:
 def continued_labels(old: Sequence[Any], new: Sequence[Any]) -> list[int]:
     """Return the output of a model of old labels that each output for new labels continues.
 
-    A label that was never seen continues the output that stands for such labels, so the model is
-    that which knew all labels from the beginning.
+    A label that was never seen continues the output that stands for such labels, so the model
+    equals one that knew all labels from the start.
 
     >>> continued_labels(["a", "c"], ["a", "b", "c"])
     [0, 2, 1, 2]

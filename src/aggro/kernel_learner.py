@@ -268,11 +268,11 @@ class KernelLearner:
         old, (now, coef) = self.outside, self.model.expansion()
         if X is None or (old.rows is not None and np.array_equal(now, old.ids)):
             return Outside(old.rows, now, coef)
-        rows, everybody = X, np.concatenate([old.ids, ids])
+        rows, combined = X, np.concatenate([old.ids, ids])
         if old.rows is not None:
             from scipy.sparse import issparse, vstack
 
             both = [old.rows, X]
             rows = vstack(both, format="csr") if issparse(X) else np.vstack(both)
-        where = {int(example): k for k, example in enumerate(everybody)}
+        where = {int(example): k for k, example in enumerate(combined)}
         return Outside(rows[[where[int(example)] for example in now]], now, coef)

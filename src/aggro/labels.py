@@ -146,9 +146,9 @@ def united(classes: Array, new: Array) -> Array:
         return np.union1d(classes, new.astype(str if classes.dtype.kind == "U" else object))
     if classes.dtype.kind in "iu" and new.dtype.kind == "f" and np.abs(new).max() < 2**63:
         new = new.astype(np.int64)  # 3.0 is class 3
-    everybody = np.union1d(classes, new)
-    if everybody.dtype.kind != "f" or "f" in (classes.dtype.kind, new.dtype.kind):
-        return everybody
+    combined = np.union1d(classes, new)
+    if combined.dtype.kind != "f" or "f" in (classes.dtype.kind, new.dtype.kind):
+        return combined
     whole = sorted({*classes.tolist(), *new.tolist()})  # int64 and uint64 would become doubles
     if whole[0] < 0 and whole[-1] >= 2**63:
         raise ValueError(

@@ -253,7 +253,7 @@ def apply(start: Learner, change: Change, blend: Blend = MEAN) -> Learner:
     parts, touched = take_apart(start), change.touched
     lines = {name: table[touched] for name, table in parts.tables.items()}
     changes = {name: change.lines(name) for name in change.tables}
-    if "average" in parts.tables:  # weights that nobody moved were the same in all rounds
+    if "average" in parts.tables:  # weights without updates were the same in all rounds
         still = np.ones((start.features, 1))
         still[touched] = 0.0
         parts.tables["average"] += change.since.averaged * parts.tables["weights"] * still

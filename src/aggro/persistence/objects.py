@@ -307,7 +307,9 @@ def _maps_parts(maps: FeatureMaps) -> dict[str, Any]:
 
 def _maps(kinds: list[str], seed: int, dtype: str, growth: int, state: State) -> FeatureMaps:
     mapped = [kind for kind in kinds if kind in SIZES]
-    require(bool(mapped) and len({*kinds}) == len(kinds), f"{kinds!r} are no feature maps")
+    require(
+        bool(mapped) and len({*kinds}) == len(kinds), f"{kinds!r} are not distinct feature maps"
+    )
     require(0 <= seed < 2**63, "the seed of the feature maps is out of range")
     require(dtype in FLOATS, f"dtype={dtype!r} is neither float32 nor float64")
     require(1 <= growth <= LARGEST, f"growth={growth!r} of the feature maps is out of range")

@@ -144,17 +144,17 @@ class StreamClassifier(RecordingStream):
         if not classes:
             self._add_first_class(label)
             return
-        everybody = in_order([*classes, label])
-        places = {known: place for place, known in enumerate(everybody)}
+        combined = in_order([*classes, label])
+        places = {known: place for place, known in enumerate(combined)}
         position = [places[known] for known in classes]
         if self._selection is not None:
-            self._grow_selection(everybody, position)
+            self._grow_selection(combined, position)
             return
-        count = len(everybody)
+        count = len(combined)
         settings = self._settings(len(classes)), self._settings(count)
         change = output_map(*settings, np.array(position), count)
         blueprint = self._blueprint(Learner(settings[1], 1, count), self._slots)
-        self._add_classes(everybody, position, change.ravel().tolist(), *blueprint)
+        self._add_classes(combined, position, change.ravel().tolist(), *blueprint)
 
     def _add_labels(self, labels: set[Any]) -> None:
         """Add the labels of a set that were never seen; the core calls this as above."""
@@ -163,15 +163,15 @@ class StreamClassifier(RecordingStream):
         if not self._several:
             self._begin(self._settings_of("multilabel"))
         classes = self.classes_
-        everybody = in_order([*classes, *labels])
-        if len(everybody) == len(classes):  # none
+        combined = in_order([*classes, *labels])
+        if len(combined) == len(classes):  # none
             return
-        outputs = continued_labels(classes, everybody)
+        outputs = continued_labels(classes, combined)
         if self._selection is not None:
-            self._relabel_selection(everybody, outputs)
+            self._relabel_selection(combined, outputs)
             return
         blueprint = self._blueprint(Learner(self._settings(0), 1, len(outputs)), self._slots)
-        self._widen_labels(everybody, outputs, *blueprint)
+        self._widen_labels(combined, outputs, *blueprint)
 
 
 def check_label(label: Any) -> None:

@@ -199,8 +199,8 @@ def _row(params: dict[str, Any], task: Task) -> SweepRow:
     settings = Settings(task=task, **keywords_of(variant.name, regression, given))
     for name in selected_axes(settings):
         raise ValueError(
-            f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
-            f"{name}='auto' in an estimator, which chooses while it learns."
+            f"sweep compares values, so {name}='auto' is not possible; give a list of values, or "
+            f"use {name}='auto' in an estimator, which selects while it learns."
         )
     if settings.features != "linear":
         raise ValueError(

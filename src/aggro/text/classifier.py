@@ -52,7 +52,7 @@ binary, min_df, max_df
         sequence of texts.
     features : {"linear", "fourier", "bins", "both"}, default="linear"
         Features of the numeric columns. "linear": numbers over their root mean square. The others
-        are non-linear (see ``FeatureMap``), in which a missing number has a place of its own.
+        are non-linear (see ``FeatureMap``) and have separate features for missing numbers.
     max_iter : int, default=1
         Passes of ``fit`` over the texts. Selection ends with the first.
     shuffle : bool, default=True
@@ -223,7 +223,7 @@ binary, min_df, max_df
         return self.__sklearn_is_fitted__() and self._learner.settings.task == "multilabel"
 
     def _check_kind(self, labels: Array) -> None:
-        """Raise if labels are sets and earlier ones are not, or the other way round."""
+        """Raise if some of these and the earlier labels are sets and others are not."""
         if len(labels) and self.__sklearn_is_fitted__() and are_sets(labels) != self._several:
             kinds = ("one class", "a set of labels")
             raise ValueError(
@@ -318,7 +318,7 @@ binary, min_df, max_df
         )
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each text; of labels, each by itself.
+        """Return the probability of each class for each text; those of labels are independent.
 
         They are fitted to the margins of texts before these were learned.
         """
