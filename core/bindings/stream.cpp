@@ -16,6 +16,14 @@ using namespace aggro;
 
 namespace {
 
+/// Return the stream of an object; Python can make objects without calling `__init__`.
+Stream& stream_of(nb::handle self) {
+    if (!nb::inst_ready(self) || !nb::inst_ptr<Stream>(self)->begun())
+        throw std::runtime_error(
+            "the model is not initialised; call super().__init__() before other methods");
+    return *nb::inst_ptr<Stream>(self);
+}
+
 using Arguments = PyObject* const*;
 
 /// Let nanobind translate the exception that is being handled, as for its own functions.
@@ -53,7 +61,7 @@ void give_signature(nb::handle type, const char* name, const char* doc) {
     static const auto call = [](PyObject* self, Arguments args, Py_ssize_t count,
                                 PyObject* names) -> PyObject* {
         if (!names) try {
-                PyObject* result = at_once(*nb::inst_ptr<Stream>(self), self, args, count);
+                PyObject* result = at_once(stream_of(self), self, args, count);
                 if (result) return result;
             } catch (...) {
                 return translate_exception();
@@ -96,7 +104,7 @@ void bind_stream(nb::module_& m) {
         .def(
             "learn_one",
             [](nb::handle self, nb::handle x, nb::handle y, double w) {
-                nb::inst_ptr<Stream>(self)->learn_or_record(self, x, y, w);
+                stream_of(self).learn_or_record(self, x, y, w);
             },
             "x"_a.none(), "y"_a.none(), "w"_a = 1.0,
             nb::sig("def learn_one(self, x: collections.abc.Mapping[typing.Any, typing.Any], y: "
@@ -107,36 +115,32 @@ void bind_stream(nb::module_& m) {
         .def(
             "_learn",
             [](nb::handle self, nb::handle x, nb::handle y, double w) {
-                nb::inst_ptr<Stream>(self)->learn(self, x, y, w);
+                stream_of(self).learn(self, x, y, w);
             },
             "x"_a.none(), "y"_a.none(), "w"_a,
             nb::sig("def _learn(self, x: typing.Any, y: typing.Any, w: float) -> None"))
         .def_rw("_records_margins", &Stream::records_margins)
         .def(
             "predict_one",
-            [](nb::handle self, nb::handle x) {
-                return nb::inst_ptr<Stream>(self)->predict(self, x);
-            },
+            [](nb::handle self, nb::handle x) { return stream_of(self).predict(self, x); },
             "x"_a.none(),
             nb::sig("def predict_one(self, x: collections.abc.Mapping[typing.Any, typing.Any]) -> "
                     "typing.Any"),
             "Predict the target for the features x. Features that were never learned count as "
             "zero.")
         .def(
-            "flush", [](nb::handle self) { nb::inst_ptr<Stream>(self)->flush(self); },
+            "flush", [](nb::handle self) { stream_of(self).flush(self); },
             nb::sig("def flush(self) -> None"),
             "Learn the waiting examples of an incomplete mini-batch.")
         .def(
             "_margins",
-            [](nb::handle self, nb::handle x) {
-                return nb::inst_ptr<Stream>(self)->margins(self, x);
-            },
+            [](nb::handle self, nb::handle x) { return stream_of(self).margins(self, x); },
             "x"_a.none(),
             nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def(
             "_contributions",
             [](nb::handle self, const nb::dict& x) {
-                return nb::inst_ptr<Stream>(self)->contributions(self, x);
+                return stream_of(self).contributions(self, x);
             },
             "x"_a,
             nb::sig("def _contributions(self, x: dict[typing.Any, typing.Any]) -> typing.Any"))

@@ -28,17 +28,9 @@ class Stream : public StreamParts {
 
     void learn(nb::handle self, nb::handle x, nb::handle y, double weight) {
         const Writer writer(*this);
-        reading_.read(x, known_.features, bounds_.buckets());
-        if (!(weight >= 0) || std::isinf(weight))
-            throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
         const bool is_set = !regression_ && is_label_set(y);
-        targets_.assign(1, 0.0);
         std::int64_t label = -1;
-        if (regression_)
-            targets_[0] = number_of(y, [] { return std::string("y"); });
-        else if (!is_set)
-            label = known_.classes.find(y, Vocabulary::hash_of(y));
-        const bool grows = is_set ? !read_labels(y) : !regression_ && label < 0;
+        const bool grows = !read_example(x, y, weight, is_set, label);
         if (weight == 0) return;
         if (!regression_ && is_set != known_.several) check_first(y, is_set);
         check_norm(self);
@@ -151,6 +143,7 @@ class Stream : public StreamParts {
         }
 
         StreamRow read(nb::handle x) {
+            const Flag searching(stream_.searching_);
             Reading& reading = nested_ ? own_.emplace() : stream_.reading_;
             reading.read(x, stream_.known_.features, stream_.bounds_.buckets());
             return reading.row();
@@ -163,8 +156,20 @@ class Stream : public StreamParts {
         std::optional<Reading> own_;
     };
 
-    [[noreturn]] static void reject_nested_call() {
-        throw std::runtime_error("the names and values of x must not call the model");
+    /// Read x, and y as a target or as the number of its class; return whether the model knows all
+    /// its classes.
+    bool read_example(nb::handle x, nb::handle y, double weight, bool is_set, std::int64_t& label) {
+        const Flag searching(searching_);
+        reading_.read(x, known_.features, bounds_.buckets());
+        if (!(weight >= 0) || std::isinf(weight))
+            throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
+        if (is_set) return read_labels(y);
+        targets_.assign(1, 0.0);
+        if (regression_)
+            targets_[0] = number_of(y, [] { return std::string("y"); });
+        else
+            label = known_.classes.find(y, Vocabulary::hash_of(y));
+        return regression_ || label >= 0;
     }
 
     /// Return whether learning the current example cannot fail half-way.
@@ -198,10 +203,12 @@ class Stream : public StreamParts {
     std::int64_t add_class(nb::handle self, nb::handle label) {
         if (is_label_set(label)) {
             self.attr("_add_labels")(label);
+            const Flag searching(searching_);
             read_labels(label);
             return -1;
         }
         self.attr("_add_class")(label);
+        const Flag searching(searching_);
         return known_.classes.find(label, Vocabulary::hash_of(label));
     }
 
@@ -235,26 +242,16 @@ class Stream : public StreamParts {
                 .c_str());
     }
 
-    nb::object labels_above_zero(std::span<const double> scores) const {
+    nb::object labels_above_zero(std::span<const double> scores) {
+        const Flag searching(searching_);
         nb::set labels;
         for (std::size_t c = 0; c < known_.classes.size(); ++c)
             if (scores[c] > 0) labels.add(nb::borrow(known_.classes.name(c)));
         return labels;
     }
 
-    /// Marks that slots are being assigned; comparing names may run Python code.
-    class Committing {
-      public:
-        explicit Committing(bool& flag) : flag_(flag) { flag_ = true; }
-        Committing(const Committing&) = delete;
-        ~Committing() { flag_ = false; }
-
-      private:
-        bool& flag_;
-    };
-
     Reading::Slots find_slots() {
-        const Committing committing(committing_);
+        const Flag committing(committing_), searching(searching_);
         return known_.find_slots(reading_, bounds_);
     }
 
@@ -290,7 +287,7 @@ class Stream : public StreamParts {
                 throw;
             }
             if (waiting.size() > waited) waiting.drop_last();
-            if (grows) known_.classes = before.classes, waiting = before.waiting;
+            if (grows) std::swap(known_.classes, before.classes), waiting = before.waiting;
             known_.selection = before.selection;
             known_.several = before.several;
             throw;
@@ -340,7 +337,7 @@ class Stream : public StreamParts {
     /// this very row.
     void take_in(std::int64_t label, double weight, bool checked) {
         {
-            const Committing committing(committing_);
+            const Flag committing(committing_), searching(searching_);
             known_.assign_slots(reading_, bounds_);
         }
         const StreamRow x = reading_.row();

@@ -25,14 +25,14 @@ class StreamParts {
     void rebuild(const nb::list& classes, const Shape& shape, std::vector<Group> groups,
                  std::vector<std::size_t> own_sum, std::int64_t average_from, double memory,
                  const nb::dict& arrays) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         load(model->model, arrays);
         model->survey();
         Vocabulary names = vocabulary_of(classes);
         replace_model(std::move(model));
-        known_.classes = std::move(names);
+        std::swap(known_.classes, names);
         known_.selection = nb::none();
         known_.several = shape.vote == Vote::all;
         known_.waiting.extreme = true;
@@ -40,10 +40,10 @@ class StreamParts {
 
     /// Replace the model by a model selection of the Python side.
     void select_models(const nb::list& classes, nb::object selection) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         Vocabulary names = vocabulary_of(classes);
         known_.several = nb::cast<bool>(selection.attr("several"));
-        known_.classes = std::move(names);
+        std::swap(known_.classes, names);
         known_.selection = std::move(selection);
     }
 
@@ -52,19 +52,19 @@ class StreamParts {
         return known_.selection;
     }
     void set_selection(nb::object selection) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         known_.selection = std::move(selection);
     }
 
     /// Add the first class; the model has an output for two classes already.
     void add_first_class(nb::handle label) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         known_.classes.add(label, Vocabulary::hash_of(label));
     }
 
     /// Renumber the classes and the labels of waiting examples.
     void renumber_classes(const nb::list& classes, const std::vector<std::size_t>& position) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         Vocabulary names = vocabulary_of(classes);
         for (const std::int64_t label : known_.waiting.labels)
             if (label >= static_cast<std::int64_t>(position.size()))
@@ -73,17 +73,17 @@ class StreamParts {
         for (std::int64_t& label : known_.waiting.labels)
             if (label >= 0)
                 label = static_cast<std::int64_t>(position[static_cast<std::size_t>(label)]);
-        known_.classes = std::move(names);
+        std::swap(known_.classes, names);
     }
 
     /// Add classes to the model; `position[c]` is the new number of class c.
     void add_classes(const nb::list& classes, std::vector<std::size_t> position,
-                     std::vector<double> change, const Shape& shape, std::vector<Group> groups,
+                     std::vector<double> mapping, const Shape& shape, std::vector<Group> groups,
                      std::vector<std::size_t> own_sum, std::int64_t average_from, double memory) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
-        aggro::add_classes(model->model, known_.model->model, {position, std::move(change)});
+        aggro::add_classes(model->model, known_.model->model, {position, std::move(mapping)});
         model->take_extreme_from(*known_.model);
         renumber_classes(classes, position);
         replace_model(std::move(model));
@@ -91,17 +91,17 @@ class StreamParts {
 
     /// Continue with other labels, in the outputs `from` of the present model.
     void relabel(const nb::list& classes, const std::vector<std::size_t>& from) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         Vocabulary names = vocabulary_of(classes);
         known_.waiting.relabel(from);
-        known_.classes = std::move(names);
+        std::swap(known_.classes, names);
     }
 
     /// Continue the single model with other labels: see `relabel`.
     void add_labels(const nb::list& classes, const std::vector<std::size_t>& from,
                     const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
                     std::int64_t average_from, double memory) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         continue_models(model->model, known_.model->model, {0}, from);
@@ -111,7 +111,7 @@ class StreamParts {
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
-        const GilLock::Hold hold(lock_);
+        const Change change(*this);
         known_.resume(names, arrays, bounds_);
     }
 
@@ -169,15 +169,46 @@ class StreamParts {
         return known_.copy();
     }
     void restore_state(const StreamState& knowledge) {
-        const GilLock::Hold hold(lock_);
-        known_ = knowledge.copy();
+        const Change change(*this);
+        StreamState copy = knowledge.copy();
+        std::swap(known_, copy);
     }
+
+    /// Return whether Python has given a model.
+    bool begun() const { return known_.model || known_.selects(); }
 
     GilLock& lock() { return lock_; }
 
     bool records_margins = false;  ///< record the margins of each example before learning it
 
   protected:
+    /// Sets a flag of the thread that has the lock.
+    class Flag {
+      public:
+        explicit Flag(bool& flag) : flag_(flag), before_(std::exchange(flag, true)) {}
+        Flag(const Flag&) = delete;
+        ~Flag() { flag_ = before_; }
+
+      private:
+        bool& flag_;
+        bool before_;
+    };
+
+    /// Locks the stream to replace parts of it; raises while a call reads them.
+    class Change {
+      public:
+        explicit Change(StreamParts& parts) : hold_(parts.lock_) {
+            if (parts.searching_) reject_nested_call();
+        }
+
+      private:
+        GilLock::Hold hold_;
+    };
+
+    [[noreturn]] static void reject_nested_call() {
+        throw std::runtime_error("the names and values of x must not call the model");
+    }
+
     /// Run `body` and undo it if it raises. `replaces`: `body` replaces the model before it changes
     /// anything, so that the model itself can be kept instead of a copy.
     template <class Body>
@@ -202,7 +233,7 @@ class StreamParts {
     void undo() {
         StreamState& before = *std::exchange(before_, nullptr);
         if (!before.model) before.model = std::move(known_.model);  // it was not replaced yet
-        known_ = std::move(before);
+        std::swap(known_, before);
     }
 
     /// Replace the model; keep the first one that is replaced for `undo`.
@@ -215,6 +246,7 @@ class StreamParts {
     Bounds bounds_;
     StreamState known_;
     GilLock lock_;
+    bool searching_ = false;  ///< names or labels are being compared, which may run Python code
     StreamState* before_ = nullptr;  ///< state to restore if the example cannot be learned
 };
 

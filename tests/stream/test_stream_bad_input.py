@@ -177,6 +177,56 @@ def test_name_that_uses_the_model_while_it_is_read_raises():
     assert model.n_features_in_ == 2
 
 
+@pytest.mark.parametrize("change", ["keep_best", "learn_many"])
+@pytest.mark.parametrize("several", [False, True])
+def test_name_or_label_that_changes_the_model_while_it_is_read_raises(change, several):
+    """The tables that are searched at that moment must not be replaced."""
+    model = StreamClassifier()
+    for i in range(20):
+        model.learn_one({7: 1.0, i: 2.0}, {7, i % 3} if several else 7 + i % 3)
+    before = everything(model)
+
+    def use():
+        if change == "keep_best":
+            model.keep_best()
+        else:
+            model.learn_many(pd.DataFrame({"a": [1.0]}), [7])
+
+    example = ({Rude(use): 1.0}, {1} if several else 7)
+    labelled = ({7: 1.0}, {Rude(use)} if several else Rude(use))
+    for x, y in (example, labelled):
+        with pytest.raises(RuntimeError, match="must not call the model"):
+            model.learn_one(x, y)
+    with pytest.raises(RuntimeError, match="must not call the model"):
+        model.predict_one(example[0])
+    assert everything(model) == before
+
+
+def test_model_without_init_raises():
+    class Late(StreamClassifier):
+        def __init__(self):
+            pass
+
+    for model in (StreamClassifier.__new__(StreamClassifier), Late()):
+        for call in (
+            lambda model=model: model.learn_one({"a": 1.0}, 1),
+            lambda model=model: model.learn_one(x={"a": 1.0}, y=1, w=1.0),
+            lambda model=model: model.predict_one({"a": 1.0}),
+            lambda model=model: model.score_one({"a": 1.0}),
+            lambda model=model: model.flush(),
+        ):
+            with pytest.raises(RuntimeError, match="call super"):
+                call()
+
+
+def test_model_whose_init_failed_raises():
+    model = StreamRegressor.__new__(StreamRegressor)
+    with pytest.raises(MemoryError, match="metric"):
+        model.__init__(max_features=2**31 - 1, overflow="hash", C=1.0, metric="full")
+    with pytest.raises(RuntimeError, match="call super"):
+        model.predict_one({"a": 1.0})
+
+
 def test_errors_of_names_propagate():
     def fail():
         raise ZeroDivisionError

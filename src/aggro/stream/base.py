@@ -76,10 +76,11 @@ class StreamLearner(SelectingStream, RiverProtocol):
         self._keywords = settings_given(self._regression, algorithm, C, params)
         self._buckets = max_features or 0 if overflow == "hash" else 0
         settings = self._settings_of("regression" if self._regression else class_task(0))
+        model = self._untrained(settings)  # before the core, which cannot be without a model
         super().__init__(
             self._regression, settings.batch_size, max_features or 0, self._buckets > 0
         )
-        self._begin(settings)
+        self._continue_with([], model)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a table one after another; all of them, or none if one is invalid.
@@ -144,14 +145,20 @@ class StreamLearner(SelectingStream, RiverProtocol):
 
     # -- models of another shape -------------------------------------------------------------
 
-    def _begin(self, settings: Settings) -> None:
-        """Begin with a model that has learned nothing."""
+    def _untrained(self, settings: Settings) -> Learner | StreamSelection:
+        """Return a model that has learned nothing."""
         seed, buckets = draw_seed(self.random_state), self._buckets
         if selected_axes(settings):
-            self._select_models([], StreamSelection.begin(settings, buckets, seed))
+            return StreamSelection.begin(settings, buckets, seed)
+        outputs = label_outputs(0) if settings.task == "multilabel" else 1
+        return Learner(settings, buckets or 1, outputs, seed=seed)
+
+    def _continue_with(self, classes: list[Any], model: Learner | StreamSelection) -> None:
+        """Continue with this model of these classes."""
+        if isinstance(model, Learner):
+            self._install(classes, model)
         else:
-            outputs = label_outputs(0) if settings.task == "multilabel" else 1
-            self._install([], Learner(settings, buckets or 1, outputs, seed=seed))
+            self._select_models(classes, model)
 
     def _settings(self, classes: int) -> Settings:
         """Return the checked settings for this number of classes."""
@@ -225,10 +232,7 @@ class StreamLearner(SelectingStream, RiverProtocol):
         arrays: dict[str, Array],
     ) -> None:
         """Continue with what ``_pieces`` returned."""
-        if isinstance(model, Learner):
-            self._install(classes, model)
-        else:
-            self._select_models(classes, model)
+        self._continue_with(classes, model)
         self._resume(names, arrays)
 
     def __reduce__(self) -> Any:

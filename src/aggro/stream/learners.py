@@ -161,7 +161,7 @@ class StreamClassifier(RecordingStream):
         for label in labels:
             check_label(label)
         if not self._several:
-            self._begin(self._settings_of("multilabel"))
+            self._continue_with([], self._untrained(self._settings_of("multilabel")))
         classes = self.classes_
         combined = in_order([*classes, *labels])
         if len(combined) == len(classes):  # none
