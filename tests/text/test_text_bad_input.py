@@ -69,6 +69,13 @@ def test_an_interrupt_in_the_middle_of_a_block_undoes_the_block(learned, monkeyp
     [
         ({"idf": "yes"}, "idf='yes'"),
         ({"idf": 2}, "idf=2"),
+        ({"idf": []}, r"idf=\[\]"),
+        ({"lowercase": "no"}, "lowercase='no'"),
+        ({"binary": 1}, "binary=1"),
+        ({"sublinear_tf": None}, "sublinear_tf=None"),
+        ({"token_pattern": []}, "token_pattern="),
+        ({"stop_words": 3}, "stop_words=3"),
+        ({"min_df": 10**400}, "min_df="),
         ({"ngram_range": "all"}, "ngram_range='all'"),
         ({"ngram_range": (0, 1)}, "ngram_range"),
         ({"C": 0}, "C=0"),
@@ -94,6 +101,7 @@ def test_invalid_parameters_raise(params, said):
     [
         ({"cost": [1.0] * 19 + [np.inf]}, "column 'cost', row 19"),
         ({"cost": ["x"] * 20}, "column 'cost' must hold numbers"),
+        ({"cost": [1.0] * 19 + [10**400]}, "column 'cost' must hold numbers"),
         ({"title": ["x"] * 19 + [3]}, "column 'title': document 19 is 3"),
     ],
 )

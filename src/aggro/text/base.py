@@ -6,6 +6,7 @@ They have the interfaces of scikit-learn and river and import neither.
 from __future__ import annotations
 
 import os
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,8 @@ class TextEstimator(Estimator, RiverProtocol):
         ``several``: its outputs are labels, of which a text may have any number.
         """
         settings = self._checked(outputs, several)
-        if (isinstance(self.idf, str) and self.idf != "auto") or self.idf not in WEIGHINGS:
+        known = isinstance(self.idf, Hashable) and self.idf in WEIGHINGS
+        if not known or (isinstance(self.idf, str) and self.idf != "auto"):
             raise ValueError(f"idf={self.idf!r} is not valid; give True, False or 'auto'.")
         kinds = WEIGHINGS[self.idf]
         ranges = RANGES.get(self.ngram_range) if isinstance(self.ngram_range, str) else None

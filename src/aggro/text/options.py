@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from aggro import _core
+from aggro.checks import check_flag
 
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = ("l1", "l2", None)
@@ -23,7 +24,7 @@ PATTERNS = {
     r"(?u)\S+": (True, 1),
     r"\S+": (True, 1),
 }
-MOST_FEATURES = 2**31 - 1
+MOST_FEATURES, MOST_DOCUMENTS = 2**31 - 1, 2**63 - 1
 
 
 def _without_accents(text: str) -> str:
@@ -72,7 +73,9 @@ class Options:
         _one_of("analyzer", self.analyzer, ANALYZERS)
         _one_of("norm", self.norm, NORMS)
         _one_of("strip_accents", self.strip_accents, (None, *STRIP))
-        if self.token_pattern not in PATTERNS:
+        for name in ("lowercase", "alternate_sign", "binary", "sublinear_tf"):
+            check_flag(name, getattr(self, name))
+        if not isinstance(self.token_pattern, str) or self.token_pattern not in PATTERNS:
             raise ValueError(
                 f"token_pattern={self.token_pattern!r} is not supported; give {WORDS!r} (words of "
                 f"two letters or more), {chr(92)}b{chr(92)}w+{chr(92)}b (of one letter or more) or "
@@ -135,7 +138,7 @@ def stops(stop_words: Any) -> Collection[str]:
     """Return the words that are ignored."""
     if stop_words is None:
         return ()
-    if isinstance(stop_words, str):
+    if isinstance(stop_words, str) or not isinstance(stop_words, Iterable):
         if stop_words != "english":
             raise ValueError(
                 f"stop_words={stop_words!r} is not a known list; give 'english', a list of "
@@ -182,7 +185,9 @@ def _is_share(value: Any) -> bool:
 
 
 def _check_share(name: str, value: Any) -> None:
-    fits = _is_number(value) and (0 <= value <= 1 if _is_share(value) else value >= 0)
+    fits = _is_number(value) and (
+        0 <= value <= 1 if _is_share(value) else 0 <= value <= MOST_DOCUMENTS
+    )
     if not fits:
         raise ValueError(
             f"{name}={value!r} is not valid; give a share of the documents between 0.0 and 1.0, or "

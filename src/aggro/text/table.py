@@ -154,7 +154,7 @@ def _number(column: Any, name: str) -> Array:
             numbers = np.array(
                 [each if isinstance(value, str) else value for value, each in read], np.float64
             )
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"column {name!r} must hold numbers: {error}.") from None
     wrong = np.abs(numbers) >= LARGEST
     if wrong.any():
