@@ -108,3 +108,16 @@ def test_one_row_is_explained():
     assert model.explain(X[:1].tolist()) == model.explain(X[0].tolist()) == model.explain(X[0])
     with pytest.raises(ValueError, match="features"):
         model.explain(X[0, :3])
+
+
+@pytest.mark.parametrize("features", ["linear", "bins"])
+@pytest.mark.parametrize("row", [None, "text", {}, 3.0, [[["text"]]], [0.0, np.nan, 0.0, 0.0]])
+def test_invalid_rows_raise(features, row):
+    model = AutoClassifier(features=features, random_state=0).fit(X[:200], PRODUCT[:200])
+    with pytest.raises(ValueError, match=r"give one row|NaN"):
+        model.explain(row)
+
+
+def test_row_in_a_list_of_one_row_is_explained():
+    model = PassiveAggressiveClassifier().fit(X, PRODUCT)
+    assert model.explain(X[:1].tolist()) == model.explain(X[0])

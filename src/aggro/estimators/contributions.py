@@ -31,6 +31,7 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
     such as "city=Oslo" and "city=Rome", change together. The contributions are an array outputs x
     columns, and with the rest, one number for each output, they sum to the scores.
     """
+    scores = model._scores_of(X)[0]  # raises if the row is invalid
     if features_of(model._learner) == "linear":
         sparse = hasattr(X, "indptr")
         columns = X.indices if sparse else np.flatnonzero(X[0])
@@ -39,7 +40,7 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
         return [name(int(c)) for c in columns], parts, np.asarray(model.intercept_, np.float64)
     row = X.toarray() if hasattr(X, "toarray") else X
     others = remembered_rows(model._learner.representations.core, ROWS)
-    scores, found = model._scores_of(X)[0], []
+    found = []
     groups: dict[str, list[int]] = {}
     for column in range(row.shape[1]):
         groups.setdefault(name(column).partition("=")[0], []).append(column)
