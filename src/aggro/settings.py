@@ -246,7 +246,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Replace ``loss="auto"`` of a regression by the loss of its criterion."""
         if self.task == "regression" and self.loss == "auto":
-            object.__setattr__(self, "loss", LOSS_OF.get(self.criterion, REGRESSOR_LOSSES[0]))
+            object.__setattr__(self, "loss", LOSS_OF.get(str(self.criterion), REGRESSOR_LOSSES[0]))
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""

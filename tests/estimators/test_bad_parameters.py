@@ -10,7 +10,7 @@ rng = np.random.default_rng(41)
 X, y = make_problem("multiclass", 3, rng, 30, 4)
 
 NUMBERS = {
-    "C": [0, -1.0, np.nan, "1", None, True, [1.0], 1j],
+    "C": [0, -1.0, np.nan, "1", None, True, [1.0], 1j, 10**400],
     "class_mean": [-0.1, np.nan, np.inf, "x", None],
     "queue": [0, -1, 1.5, "2", None],
     "batch_size": [0, 257, 2.5, None],
@@ -26,7 +26,7 @@ CHOICES = {
 }
 SCHEDULE = {
     "max_iter": [0, 1.5, "5"],
-    "tol": ["x", np.nan],
+    "tol": ["x", np.nan, 10**400],
     "n_iter_no_change": [0, None],
     "validation_fraction": [0.0, 1.0, -0.5],
 }
@@ -127,3 +127,9 @@ def test_full_metric_of_too_many_features_is_rejected():
     with pytest.raises(MemoryError, match=r"GiB.*diagonal"):
         model.partial_fit(np.ones((2, 3_000_000), dtype=np.float32), [0, 1])
     assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("value", ["x", None, 3, ["squared"]])
+def test_invalid_criterion_is_rejected(value):
+    with pytest.raises(ValueError, match=r"criterion=.*choose one of 'absolute', 'squared'"):
+        PassiveAggressiveRegressor(criterion=value).fit(X, X[:, 0])
