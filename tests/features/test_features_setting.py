@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.inspection import permutation_importance
 
 import aggro
@@ -368,3 +369,79 @@ def test_fit_uses_more_features_of_many_rows_in_several_passes(rows, max_iter, g
         maps = each._learner.representations
         assert maps.core.sizes == [(256 * growth, 128 * growth)]
         assert_array_equal(scores(each), scores(model))
+
+
+# -- few rows ----------------------------------------------------------------------------------
+
+
+def noisy_line(rows=600, seed=0, columns=8):
+    """Return rows, labels of which a fifth is wrong, and the true labels of a linear boundary."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(rows, columns))
+    truth = X @ np.resize([1.0, -2.0, 0.5], columns) > 0
+    return X, np.where(random.random(rows) < 0.8, truth, ~truth), truth
+
+
+def test_few_noisy_rows_of_a_linear_problem_are_learned_by_linear_models():
+    gaps, kinds = [], []
+    for seed in range(4):
+        X, y, _ = noisy_line(seed=seed)
+        X_test, _, truth = noisy_line(2000, seed=seed + 100)
+        linear = AutoClassifier(features="linear", random_state=seed).fit(X, y)
+        auto = AutoClassifier(random_state=seed).fit(X, y)
+        gaps.append(linear.score(X_test, truth) - auto.score(X_test, truth))
+        kinds.append(auto.best_params_["features"])
+    assert np.mean(gaps) < 0.005, gaps
+    assert kinds == ["linear"] * 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_passes_over_mapped_features_of_few_rows_end_before_noise_is_fitted(seed):
+    X, y, _ = noisy_line(seed=seed)
+    X_test, _, truth = noisy_line(2000, seed=seed + 100)
+    model = AutoClassifier(features="both", random_state=seed).fit(X, y)
+    assert model.score(X_test, truth) > 0.85
+    assert model.n_iter_ < 20
+
+
+@pytest.mark.parametrize("rows", [150, 400, 1000])
+def test_few_rows_of_a_curved_problem_are_learned_by_mapped_features(rows):
+    X, y = numbers(rows)
+    assert AutoRegressor(random_state=0).fit(X, y).best_params_["features"] == "both"
+    model = AutoClassifier(random_state=0).fit(X[:, :2], y > 0)
+    assert model.best_params_["features"] == "both"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_pass_of_the_model_learns_all_of_few_rows(weighted):
+    X, y, _ = noisy_line(300)
+    weights = (np.arange(300) % 3 > 0).astype(float) if weighted else np.ones(300)
+    model = AutoClassifier(random_state=0).fit(X, y, sample_weight=weights)
+    assert model.t_ - 1 == model.n_iter_ * weights.sum()
+    present = weights > 0
+    assert model.candidates_ and model.score(X[present], y[present]) > 0.7
+
+
+def test_few_rows_of_rare_classes_and_labels_are_learned():
+    X, y = problem(300)
+    y[:7] = [3, 4, 5, 6, 7, 8, 9]
+    assert len(AutoClassifier(random_state=0).fit(X, y).classes_) == 10
+    labels = AutoClassifier(random_state=0).fit(X, np.c_[y == 0, y == 2])
+    assert labels.predict(X).shape == (300, 2)
+
+
+def test_invalid_values_of_few_rows_are_named_by_their_row():
+    X, y, _ = noisy_line(300)
+    model = AutoClassifier(random_state=0).fit(X, y)
+    before, wrong = model.decision_function(X), X.copy()
+    wrong[117, 2] = np.nan
+    with pytest.raises(ValueError, match=r"row 117: feature 2 is NaN"):
+        model.fit(wrong, y)
+    assert_array_equal(model.decision_function(X), before)
+
+
+def test_too_few_passes_for_few_rows_warn_once():
+    X, y = problem(400)
+    with pytest.warns(ConvergenceWarning) as found:
+        AutoClassifier(max_iter=2, random_state=0).fit(X, y)
+    assert len(found) == 1

@@ -46,7 +46,8 @@ class AutoClassifier(LinearModel, Classifier):
 warm_start, verbose
         As in ``PassiveAggressiveClassifier``. ``fit`` selects in its first pass; held-out rows then
         choose the number of passes, between linear and other features, and between the best C and
-        the next smaller one.
+        the next smaller one. With "auto", ``fit`` on 100 to 2999 rows makes up to five trials for
+        that, each with another fifth of the rows held out, if it considers non-linear features.
     n_jobs, memory, mergeable
         As in ``PassiveAggressiveClassifier``.
 
@@ -113,7 +114,8 @@ class AutoRegressor(LinearModel, Regressor):
     early_stopping : bool or "auto", default="auto"
         True: ``fit`` stops by R² on held-out rows instead of the loss. "auto": ``fit`` on 500 rows
         or more holds a tenth of them (at most 1000) out. The model returns to the pass, which may
-        be the first, with the smallest error of ``criterion`` on them, and then learns them.
+        be the first, with the smallest error of ``criterion`` on them, and then learns them. On
+        100 to 499 rows it makes trials, as ``AutoClassifier`` does.
     validation_fraction, shuffle, random_state, warm_start, verbose
         As in ``AutoClassifier``.
     n_jobs, memory, mergeable

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,23 @@ from aggro import _core
 from aggro.checks import check_number
 from aggro.classes import predicted
 from aggro.estimators.passes import (
+    EvaluatePasses,
     KeepBestPass,
     Passes,
     Qualities,
+    StopAfterPass,
     StopByHeldOutRows,
     StopByLoss,
     permutation,
 )
 from aggro.learner import Array, rows_of
-from aggro.selection.common import candidate_scores, keep_smaller_C
+from aggro.selection.common import (
+    Kind,
+    candidate_scores,
+    is_mapped,
+    keep_smaller_C,
+    kinds_considered,
+)
 from aggro.settings import CRITERIA
 from aggro.sklearn_api import check_random_state, draw_seed
 from aggro.training_batch import TrainingBatch
@@ -60,9 +70,13 @@ def classifier_rule(
     """
     stops = getattr(estimator, "early_stopping", False)
     if stops == "auto":
-        rows = _rows_for_best_pass(passes, learner, batch)
-        if rows is None:
+        if not _selects_pass(passes, learner) or learner.settings.average != "auto":
             return StopByLoss(*passes.patience)
+        rows = _rows_for_best_pass(passes, batch)
+        if rows is None:
+            return _cross_validated(
+                passes, learner, batch, lambda some: _negative_log_loss(batch, some)
+            )
         keep_smaller_C(learner)
         qualities = _negative_log_loss(batch, rows)
         return KeepBestPass(rows, qualities, batch.checkpoint, *passes.patience)
@@ -99,24 +113,30 @@ def _best_pass_of_regressor(
 ) -> StopByLoss:
     """Return the rule that restores the best pass and then learns the held-out rows."""
     count = min(len(values) // REGRESSION_SHARE, REGRESSION_MOST)
-    several = passes.max_iter > 1 and passes.tol is not None
-    if count < REGRESSION_LEAST or not several or learner.examples > 0:
+    if not _selects_pass(passes, learner):
         return StopByLoss(*passes.patience)
+
+    def qualities(rows: Array) -> Qualities:
+        some = None if batch.weights is None else batch.weights[rows]
+        quality = Determination(values[rows], values, some, learner.settings.criterion)
+        return _qualities(batch, rows, quality)
+
+    if count < REGRESSION_LEAST:
+        return _cross_validated(passes, learner, batch, qualities, needs_loss=False)
     order = permutation(len(values), draw_seed(passes.random_state))
     rows = np.sort(order[:count])
-    some = None if batch.weights is None else batch.weights[rows]
     keep_smaller_C(learner)
-    quality = Determination(values[rows], values, some, learner.settings.criterion)
-    qualities = _qualities(batch, rows, quality)
-    return KeepBestPass(rows, qualities, batch.checkpoint, *passes.patience, needs_loss=False)
+    keep_best = (rows, qualities(rows), batch.checkpoint, *passes.patience)
+    return KeepBestPass(*keep_best, needs_loss=False)
 
 
-def _rows_for_best_pass(passes: Passes, learner: Any, batch: TrainingBatch) -> Array | None:
-    """Return the rows that evaluate the passes, if a new learner selects its predictor."""
-    several = passes.max_iter > 1 and passes.tol is not None
-    new = learner.examples == 0 and learner.settings.average == "auto"
-    if not (several and new):
-        return None
+def _selects_pass(passes: Passes, learner: Any) -> bool:
+    """Return whether held-out rows may select the pass: of several, by a new learner."""
+    return passes.max_iter > 1 and passes.tol is not None and learner.examples == 0
+
+
+def _rows_for_best_pass(passes: Passes, batch: TrainingBatch) -> Array | None:
+    """Return the rows that evaluate the passes of a classifier."""
     targets = batch.targets
     classes = targets if targets.ndim == 1 else np.zeros(len(targets), int)
     seed = draw_seed(passes.random_state)
@@ -135,7 +155,7 @@ def _qualities(
     """Return the quality of the scores of held-out rows, for the candidates of a learner."""
     rows = rows_of(batch.X[held_out])
 
-    def qualities(learner: Any) -> dict[int, float]:
+    def qualities(learner: Any) -> dict[Any, float]:
         try:
             scores = candidate_scores(learner, rows)
         except ValueError as error:  # the caller numbers all rows
@@ -145,6 +165,79 @@ def _qualities(
         return {candidate: quality(each) for candidate, each in scores.items()}
 
     return qualities
+
+
+# -- trials on few rows ---------------------------------------------------------------------------
+
+
+# If features are mapped, too few rows to hold some out, from FEWEST on, are divided into FOLDS
+# parts. Each trial holds one of them out, until EVALUATED rows have evaluated the passes.
+FEWEST, FOLDS, EVALUATED = 100, 5, 600
+CLEAR = 2.0  # standard errors by which mapped features must be better than linear ones
+
+
+def _cross_validated(
+    passes: Passes,
+    learner: Any,
+    batch: TrainingBatch,
+    qualities: Callable[[Array], Qualities],
+    *,
+    needs_loss: bool = True,
+) -> StopByLoss:
+    """Return the rule that ends after the best pass of trials, if features are mapped."""
+    counted = np.arange(batch.count) if batch.weights is None else np.flatnonzero(batch.weights)
+    if not is_mapped(learner) or len(counted) < FEWEST:
+        return StopByLoss(*passes.patience)
+    order = permutation(counted, draw_seed(passes.random_state))
+    keep_smaller_C(learner)
+    trials: list[list[dict[Kind, float]]] = []
+    for fold in range(min(FOLDS, -(-EVALUATED * FOLDS // len(order)))):
+        rows = np.sort(order[fold::FOLDS])
+        named = _by_kind(qualities(rows))
+        rule = EvaluatePasses(rows, named, *passes.patience, needs_loss=needs_loss)
+        trials.append(rule.record)
+        replace(passes, verbose=0).run(copy.deepcopy(learner), batch, rule)
+    return StopAfterPass(*best_of_trials(trials), passes.max_iter)
+
+
+def _by_kind(qualities: Qualities) -> Qualities:
+    """Return qualities keyed by what a candidate is in every trial."""
+
+    def named(learner: Any) -> dict[Any, float]:
+        found = qualities(learner)
+        return {kind: found[each] for kind, each in kinds_considered(learner).items()}
+
+    return named
+
+
+def best_of_trials(trials: Sequence[Sequence[dict[Kind, float]]]) -> tuple[int, Kind]:
+    """Return the pass, from 1, and the kind of candidate with the best mean quality.
+
+    Another representation than the first, the linear one, must be clearly better than that.
+
+    >>> best_of_trials([[{(0, 0): 0.1}, {(0, 0): 0.5}], [{(0, 0): 0.3}, {(0, 0): 0.2}]])
+    (2, (0, 0))
+    >>> clear, chance = {(0, 0): 0.1, (1, 0): 0.5}, {(0, 0): 0.1, (1, 0): 0.0}
+    >>> best_of_trials([[clear], [clear]]), best_of_trials([[clear], [chance]])
+    ((1, (1, 0)), (1, (0, 0)))
+    """
+    qualities = {
+        (number + 1, kind): np.array([trial[number][kind] for trial in trials])
+        for kind in trials[0][0]
+        if all(kind in trial[0] for trial in trials)
+        for number in range(min(map(len, trials)))
+    }
+    best: dict[int, tuple[int, Kind]] = {}  # of each representation
+    for each in sorted(qualities, key=lambda each: -qualities[each].mean()):
+        best.setdefault(each[1][0], each)
+    simplest, *others = (best[which] for which in sorted(best))
+    for each in others:
+        with np.errstate(invalid="ignore"):  # of infinite losses
+            lead = qualities[each] - qualities[simplest]
+            chance = lead.std(ddof=1) / np.sqrt(len(lead))
+        if lead.mean() > CLEAR * chance:
+            return each
+    return simplest
 
 
 # -- held-out rows --------------------------------------------------------------------------------

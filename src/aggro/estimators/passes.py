@@ -13,13 +13,13 @@ import numpy as np
 from aggro import _core
 from aggro.checks import check_count, check_number
 from aggro.learner import Array
-from aggro.selection.common import choose
+from aggro.selection.common import Kind, choose, kinds_considered
 from aggro.sklearn_api import check_seed, exception, random_seeds
 from aggro.training_batch import TrainingBatch
 from aggro.transaction import Checkpoint
 
 # Qualities of the candidates of a learner on held-out rows; the predicting one is first.
-Qualities = Callable[[Any], dict[int, float]]
+Qualities = Callable[[Any], dict[Any, float]]
 
 
 class Train(Protocol):
@@ -85,7 +85,7 @@ class Passes:
             if rule.ends(learner, loss) and self.tol is not None:
                 break
         else:
-            if self.tol is not None:
+            if self.tol is not None and not rule.trial:
                 self.warn_not_converged()
         learner.freeze_means(False)  # later rows are new
         rule.finish(learner, functools.partial(train, again=True))
@@ -156,6 +156,7 @@ class StopByLoss:
     """End the passes when the mean progressive loss stops decreasing."""
 
     held_out: Array | None = None  #: rows that the passes do not learn
+    trial = False  #: whether the learner is discarded
 
     def __init__(self, tol: float, passes: int) -> None:
         self.patience = Patience(tol, passes)
@@ -188,14 +189,64 @@ class StopByHeldOutRows(StopByLoss):
         return self.patience.ends_with(self.quality(learner))
 
 
-class KeepBestPass(StopByLoss):
+class EvaluatePasses(StopByLoss):
+    """Record the qualities of the candidates on held-out rows after each pass.
+
+    The passes end when ``passes`` of them in a row have not improved the best quality by ``tol``,
+    or, with ``needs_loss``, the training loss.
+    """
+
+    trial = True
+
+    def __init__(
+        self,
+        held_out: Array,
+        qualities: Qualities,
+        tol: float,
+        passes: int,
+        *,
+        needs_loss: bool = True,
+    ) -> None:
+        super().__init__(tol if needs_loss else -np.inf, passes)
+        self.held_out, self.qualities = held_out, qualities
+        self.improvement = Patience(tol, passes)
+        self.record: list[dict[Any, float]] = []
+
+    def ends(self, learner: Any, loss: float) -> bool:
+        """Evaluate the candidates after a pass; return whether it was the last one."""
+        self.record.append(self.qualities(learner))
+        converged = super().ends(learner, loss)
+        return self.improvement.ends_with(max(self.record[-1].values())) or converged
+
+
+class StopAfterPass(StopByLoss):
+    """End after a pass that trials have selected, with the best candidate of their kind."""
+
+    def __init__(self, number: int, kind: Kind, max_iter: int) -> None:
+        super().__init__(-np.inf, max_iter)
+        self.left = number if number < max_iter else np.inf  # more passes may be better
+        self.kind = kind
+
+    def ends(self, learner: Any, loss: float) -> bool:
+        """Return whether the last pass was the selected one."""
+        self.left -= 1
+        return self.left == 0
+
+    def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
+        """Let the candidate of the selected kind predict."""
+        kinds = kinds_considered(learner)
+        predicts = next(iter(kinds.values()))  # the kind may have been removed in the first pass
+        choose(learner, kinds.get(self.kind, predicts))
+
+
+class KeepBestPass(EvaluatePasses):
     """Restore the best pass, judged by held-out rows, which are learned at the end.
 
-    After each pass, these rows evaluate the candidates that ``fit`` considers. The passes end when
-    ``passes`` of them in a row have not improved the best quality by ``tol``, or, with
-    ``needs_loss``, the training loss. The learner then returns to the best pass and candidate, and
-    learns the held-out rows. At most one copy of what the passes change is stored at a time.
+    At the end the learner returns to the best pass and candidate, and learns the held-out rows. At
+    most one copy of what the passes change is stored at a time.
     """
+
+    trial = False
 
     def __init__(
         self,
@@ -207,9 +258,8 @@ class KeepBestPass(StopByLoss):
         *,
         needs_loss: bool = True,
     ) -> None:
-        super().__init__(tol if needs_loss else -np.inf, passes)
-        self.held_out, self.qualities, self.checkpoint = held_out, qualities, checkpoint
-        self.improvement = Patience(tol, passes)
+        super().__init__(held_out, qualities, tol, passes, needs_loss=needs_loss)
+        self.checkpoint = checkpoint
         self.made, self.best = 0, -np.inf
         self.best_pass, self.candidate = 1, 0
         self.restore: Checkpoint | None = None
@@ -223,13 +273,12 @@ class KeepBestPass(StopByLoss):
     def ends(self, learner: Any, loss: float) -> bool:
         """Evaluate the candidates after a pass; return whether it was the last one."""
         self.made += 1
-        qualities = self.qualities(learner)
+        ends, qualities = super().ends(learner, loss), self.record[-1]
         candidate = max(qualities, key=qualities.__getitem__)
         if self.made == 1 or qualities[candidate] > self.best:
             self.best, self.best_pass = qualities[candidate], self.made
             self.candidate = candidate
-        converged = super().ends(learner, loss)
-        return self.improvement.ends_with(qualities[candidate]) or converged
+        return ends
 
     def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
         """Restore the best pass and learn the held-out rows."""

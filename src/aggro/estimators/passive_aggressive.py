@@ -107,7 +107,8 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         pass, which may be the first, in which their log loss was smallest, and then learns them.
         For that, one copy of what the passes change is kept at a time. ``n_iter_`` counts all
         passes, ``t_`` the examples that the model has learned. It is the same as False with fewer
-        rows, without ``tol``, when ``fit`` continues a model, and unless ``average="auto"``.
+        rows (of mapped features: see ``AutoClassifier``), without ``tol``, when ``fit`` continues a
+        model, and unless ``average="auto"``.
     validation_fraction : float, default=0.1
         Fraction of the rows that is held out for ``early_stopping``.
     shuffle : bool, default=True

@@ -404,22 +404,28 @@ class Candidates:
         """Return the intercepts that predict."""
         return self._predictor().intercept()
 
-    def candidate_scores(self, rows: Any) -> dict[tuple[int, int], Array]:
-        """Return the scores of the best candidate of each learner and of the next smaller C.
+    def considered(self) -> list[tuple[int, int]]:
+        """Return the best candidate of each learner and that of the next smaller C.
 
-        They are keyed by learner and candidate; the one that predicts is first. A C that is best in
-        one pass may be too large for several.
+        The one that predicts is first. A C that is best in one pass may be too large for several.
         """
         leading, predicts = self.best
         bests = {leading: predicts}
         bests |= {i: each.model.chosen for i, each in enumerate(self.learners) if i != leading}
+        return [
+            (i, candidate)
+            for i, best in bests.items()
+            for candidate in range(best, max(best - 2, -1), -1)
+        ]
+
+    def candidate_scores(self, rows: Any) -> dict[tuple[int, int], Array]:
+        """Return the scores of the considered candidates, keyed by learner and candidate."""
         return {
             (i, candidate): self._in_pieces(
                 rows, 1, learner, functools.partial(learner.scores, which=candidate)
             )
-            for i, best in bests.items()
+            for i, candidate in self.considered()
             for learner in self.learners[i : i + 1]
-            for candidate in range(best, max(best - 2, -1), -1)
         }
 
     def __getstate__(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, selected_axes
 
 AnyLearner = Learner | ModelSelection
+Kind = tuple[int, int]  # representation, and place below the best C, of a candidate of ``fit``
 SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
 
 
@@ -47,6 +48,11 @@ def features_of(learner: AnyLearner) -> str:
         return learner.settings.features
     about = learner.representations.descriptions[learner.representation]
     return str(about.get("features", "linear"))
+
+
+def is_mapped(learner: AnyLearner) -> bool:
+    """Return whether some candidates learn non-linear features."""
+    return isinstance(learner, ModelSelection) and isinstance(learner.representations, FeatureMaps)
 
 
 def best_alone(selection: ModelSelection) -> AnyLearner:
@@ -96,6 +102,18 @@ def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[Any, Array]:
     if isinstance(learner, ModelSelection):
         return learner.candidate_scores(rows)
     return {None: learner.scores(rows)}
+
+
+def kinds_considered(selection: ModelSelection) -> dict[Kind, tuple[int, int]]:
+    """Return the candidates that ``fit`` considers, the one that predicts first.
+
+    Between passes there is one learner of each representation.
+    """
+    kinds: dict[Kind, tuple[int, int]] = {}
+    for place in selection.considered():
+        which = selection.learners[place[0]].representation
+        kinds[which, sum(known == which for known, _ in kinds)] = place
+    return kinds
 
 
 def choose(learner: AnyLearner, candidate: Any) -> None:
