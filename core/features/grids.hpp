@@ -13,7 +13,7 @@ namespace aggro {
 /// Grids over a few columns with cells of random width (Rahimi and Recht, 2007). A row is in one
 /// cell of each grid; cells are hashed to positions of their grid.
 struct Grids {
-    static constexpr std::size_t places = 64;            ///< of each grid
+    static constexpr std::size_t places = 64;             ///< of each grid
     static constexpr std::size_t narrow = 2, widest = 4;  ///< number of columns of a grid
     static constexpr double width = 0.5;                  ///< mean width of a cell, in ranks
     static constexpr double narrowest = 1e-3;
