@@ -7,7 +7,6 @@ parameter: how to check one, its types in a model file, and its text on the comm
 from __future__ import annotations
 
 import difflib
-import math
 import os
 import re
 import sys
@@ -41,7 +40,7 @@ def check_number(
         hasattr(value, "dtype") and value.ndim == 0 and value.dtype.kind in "iuf"
     )
     fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
-    if not fine or sys.float_info.max < value < math.inf:  # an int that no float holds
+    if not fine or (isinstance(value, int) and value > sys.float_info.max):
         bound = f"{'greater than' if strict else 'of at least'} {above:g}"
         raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{instead}.")
 
