@@ -166,7 +166,8 @@ def _interrupted(run, step, arm, disarm):
             other.perform(step)  # the signal may have been served as fit returned
             if differences(adapter.state(other.model), found):
                 raise Difference("\n  ".join(["an interrupted fit:", *changed[:5]])) from None
-            return True
+            run.at = step.stop  # a warm fit would continue the finished model
+            return False
         learned = adapter.counted(run.model) - before
         rows = start + np.flatnonzero(adapter.data.present[start : step.stop])
         if not 0 <= learned <= len(rows):
