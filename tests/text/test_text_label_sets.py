@@ -1,11 +1,14 @@
 """Texts with sets of labels."""
 
+import itertools
+
 import numpy as np
 import pytest
 from text_support import WORDS, texts
 
 import aggro
 from aggro import TextClassifier
+from aggro.text.encoder import Encoder
 
 
 def labelled(count, seed=0):
@@ -54,6 +57,49 @@ def test_labels_may_appear_at_any_time_and_one_by_one_is_at_once():
         np.testing.assert_array_equal(single.decision_function(X), model.decision_function(X))
         assert single.n_mistakes_ == model.n_mistakes_
     np.testing.assert_array_equal(single.predict_proba(X), several.predict_proba(X))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_selection_among_label_sets_does_not_depend_on_calls(seed):
+    random = np.random.default_rng(seed)
+    X, y = labelled(120, seed)
+    y = [labels - ({"spam"} if i < 50 else {"report"} if i < 20 else set()) for i, labels in
+         enumerate(y)]  # fmt: skip
+    weights = random.choice([0.0, 0.5, 1.0], len(X))
+    one, many = TextClassifier(n_features=1024), TextClassifier(n_features=1024)
+    one.partial_fit(X, y, sample_weight=weights)
+    stops = sorted({*random.integers(1, len(X), 12).tolist(), len(X)})
+    for start, stop in itertools.pairwise([0, *stops]):
+        some = slice(start, stop)
+        many.partial_fit(X[some], y[some], sample_weight=weights[some])
+    assert one.candidates_ == many.candidates_
+    assert one.n_mistakes_ == many.n_mistakes_
+    np.testing.assert_array_equal(one.predict_proba(X), many.predict_proba(X))
+
+
+def test_interrupted_call_keeps_its_blocks_and_their_labels(monkeypatch):
+    X, y = labelled(200)
+    model, whole = (TextClassifier(n_features=1024).partial_fit(X[:9], y[:9]) for _ in range(2))
+    new = [labels | {"new"} for labels in y]
+    learn, blocks = Encoder.encode, []
+
+    def encode(self, *given, **options):
+        blocks.append(None)
+        if len(blocks) == 3:
+            raise KeyboardInterrupt
+        return learn(self, *given, **options)
+
+    monkeypatch.setattr(Encoder, "encode", encode)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[9:], new[9:])
+    monkeypatch.undo()
+    learned = model.t_ - 1
+    assert 9 < learned < len(X)
+    whole.partial_fit(X[9:learned], new[9:learned])
+    for each in (model, whole):
+        each.partial_fit(X[learned:], new[learned:])
+    assert model.classes_.tolist() == whole.classes_.tolist()
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -189,10 +190,38 @@ binary, min_df, max_df
             return self
         labels = targets.pop("labels")
         known = self._known(labels, classes)
-        targets |= known.targets(labels)
+        targets |= known.targets(labels)  # raises before anything is learned
+        parts = self._parts(labels) if isinstance(known, LabelSets) and not known.given else []
+        if len(parts) > 1:
+            weights = targets["weights"]
+            for rows in parts:
+                some = None if weights is None else weights[rows]
+                self.partial_fit(table.take(rows), labels[rows], sample_weight=some)
+            return self
         learner = self._learner_of(known)
-        self._learn(learner, table, targets)
-        return self._become(learner, known)
+        undo, before = checkpoint_of(self), learner.examples
+        self._become(learner, known)
+        try:
+            self._learn(learner, table, targets)
+        except BaseException:
+            if learner.examples == before:  # blocks that were learned stay
+                undo()
+            raise
+        return self
+
+    def _parts(self, labels: Array) -> list[slice]:
+        """Divide sets of labels before each one with a label that is new.
+
+        A candidate is compared by the losses of all outputs: a label must not count before it
+        appears, or the best candidate would depend on how texts are divided into calls.
+        """
+        known = set(self.classes_.tolist() if self.__sklearn_is_fitted__() else ())
+        cuts = {0: None}
+        for row, several in enumerate(labels):
+            if not several <= known:
+                known |= several
+                cuts[row] = None
+        return [slice(*pair) for pair in itertools.pairwise([*cuts, len(labels)])]
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn a text x, or a dict where ``columns`` is given; w multiplies C.
