@@ -232,6 +232,12 @@ class Learner:
         new.model.continue_models(source, list(range(self.models)), list(outputs))
         return new
 
+    def with_representation(self, representation: int) -> Learner:
+        """Return a learner of the same models whose rows have another representation."""
+        new = Learner.__new__(Learner)
+        new.__dict__.update(self.__dict__, representation=representation)
+        return new
+
     def state(self) -> dict[str, Array]:
         """Return every array of the state by name."""
         return self.model.state()

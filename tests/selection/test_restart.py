@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import aggro
-from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from aggro import AutoClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import Learner, rows_of
 from aggro.merging.learners import shard_of
 from aggro.persistence.container import ModelFileError
@@ -180,3 +180,18 @@ def test_invalid_drift_statistics_in_a_model_file_are_rejected():
         changed = facts | {"drift": {"DriftDetector": drift | bad}}
         with pytest.raises(ModelFileError, match=r"[Dd]rift|evaluation"):
             decode({"ModelSelection": changed}, arrays)
+
+
+def test_restart_among_feature_maps_records_margins_and_does_not_depend_on_calls():
+    """After a restart, candidates of another representation predict within the same block."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(6000, 3))
+    straight, bent = X @ [1, 1, -1] > 0, np.abs(X[:, 0]) > 0.7
+    y = np.where(np.arange(len(X)) < 3000, straight, bent).astype(int)
+    one, several = (AutoClassifier(probability=True, random_state=0) for _ in range(2))
+    one.partial_fit(X, y)
+    assert one._learner.drift.start > 3000
+    for start in range(0, len(X), 700):
+        several.partial_fit(X[start : start + 700], y[start : start + 700], classes=[0, 1])
+    np.testing.assert_array_equal(one.predict_proba(X), several.predict_proba(X))
+    assert one.candidates_ == several.candidates_

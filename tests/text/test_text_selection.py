@@ -1,12 +1,21 @@
 """Model selection of texts: candidates, the best one, memory limit, grid of C."""
 
+import copy
+import itertools
+import sys
+import threading
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
-from text_support import texts
+from text_support import SHARED, texts
 
+import aggro
 from aggro import TextClassifier
 from aggro.selection.search_space import C_at
+
+FOLDERS = tuple(str(Path(aggro.__file__).parent / name) for name in ("selection", "text"))
 
 
 @pytest.mark.parametrize(("outputs", "first", "last"), [(1, -3, 4), (3, -1, 2)])
@@ -66,3 +75,45 @@ def test_best_representation_can_be_kept_alone(params):
         for each in (model, other):  # another representation may win later
             each._learner.selection.paused = True
             each.partial_fit(X[300:], y[300:])
+
+
+@pytest.mark.parametrize("read", ["decision_function", "predict_proba", "explain"])
+def test_predictions_while_another_thread_keeps_the_best(read):
+    """Keeping the best representation at any line of a prediction does not change the result."""
+    random = np.random.default_rng(0)
+    y = random.integers(3, size=200)
+    pairs = np.array(["one two", "two one", "one of two"])[y]  # pairs of words decide
+    X = [f"{random.choice(SHARED)} {pair} {random.choice(SHARED)}" for pair in pairs]
+    model = TextClassifier(n_features=1024, C=1.0, metric="diagonal", average=False)
+    model.partial_fit(X, y)
+    assert model._learner.selection.representation > 0
+    given = X[0] if read == "explain" else X[:9]
+    expected, lines = getattr(copy.deepcopy(model), read)(given), 0
+
+    def traced(frame, event, argument):
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith(FOLDERS):
+            return None
+        lines += event == "line"
+        if lines < at:
+            return traced
+        sys.settrace(None)
+        thread = threading.Thread(target=current.keep_best)
+        thread.start()
+        thread.join()
+        return None
+
+    for at in itertools.count(1):
+        current, lines = copy.deepcopy(model), 0
+        sys.settrace(traced)
+        try:
+            found = getattr(current, read)(given)
+        finally:
+            sys.settrace(None)
+        if read == "explain":
+            assert str(found) == str(expected)
+        else:
+            np.testing.assert_array_equal(found, expected)
+        if lines < at:
+            break
+    assert at > 10

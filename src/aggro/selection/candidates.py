@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from aggro.selection.search_space import (
 from aggro.settings import AXES, Settings, error_name, memory_of, selected_axes
 from aggro.transaction import OwnedLock
 
+Some = TypeVar("Some", bound="Candidates")
 CHOSEN = ("C", "metric", "scale", "features", "average")  # what distinguishes candidates
 ENCODED = 8192  # rows that are encoded at a time to be scored
 TIE = 1e-9  # relative difference of records that decides a tie
@@ -184,6 +185,16 @@ class Candidates:
         found = (each.features for each in self.learners if each.representation == representation)
         return max(found, default=1)
 
+    def at_present(self: Some) -> Some:
+        """Return a view of the present candidates.
+
+        If another thread keeps some of them, as ``keep_best`` does, the view has all of them and
+        their representations.
+        """
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        return view
+
     @property
     def _encodes(self) -> bool:
         return not isinstance(self.representations, Identity)
@@ -335,11 +346,12 @@ class Candidates:
 
     def reference_scores(self, reference_row: _core.Rows) -> Array:
         """Return the scores of a reference row of the input, as they are recorded."""
-        if not self.learners:
+        now = self.at_present()
+        if not now.learners:
             return np.zeros(self.outputs, self.dtype)
-        predictor = self._predictor()
+        predictor = now._predictor()
         which, width = predictor.learner.representation, predictor.learner.features
-        row = self.representations.reference(which, reference_row, width)
+        row = now.representations.reference(which, reference_row, width)
         scores: Array = predictor.scores(reference_row if row is None else row, 1)[0]
         return scores
 
@@ -358,10 +370,11 @@ class Candidates:
 
     def scores(self, rows: Any, threads: int = 1) -> Array:
         """Return the scores of the best candidate, or of the ensemble, for rows of the input."""
-        if not (self._encodes and self.learners):
-            return self.score_encoded(self.encoded(rows, threads), threads)
-        predictor = self._predictor()  # an evaluation step in another thread may replace it
-        return self._in_pieces(
+        now = self.at_present()
+        if not (now._encodes and now.learners):
+            return now.score_encoded(now.encoded(rows, threads), threads)
+        predictor = now._predictor()
+        return now._in_pieces(
             rows, threads, predictor.learner, lambda some: predictor.scores(some, threads)
         )
 

@@ -144,10 +144,6 @@ class ModelSelection(Candidates):
             self.representations.begin()
         with Transaction(*checkpoints):
             views = self._views(rows, order, again, threads)
-            if margins is not None:
-                which = self.learners[self.leading].representation
-                width = views[which].features
-                reference = self.representations.reference(which, reference, width)
             positions = np.arange(len(order), dtype=np.int64)
             self._learn(views, positions, undo, threads, (reference, margins), own, again, record)
         self.representations.commit(self.examples)
@@ -241,8 +237,8 @@ class ModelSelection(Candidates):
         for which, group in self._groups().items():
             recording: dict[str, Any] = {}
             if margins is not None and which == best.representation:
-                recording = {"reference": reference, "margins": margins}
-                recording["recorded"] = group.index(best)
+                row = self.representations.reference(which, reference, views[which].features)
+                recording = {"reference": row, "margins": margins, "recorded": group.index(best)}
             models: list[Any] = [each.model for each in group]
             options = {**how, **recording, "undo": False, "check": False}
             _core.learn_together(models, views[which], order=order, **options)
@@ -425,8 +421,9 @@ class ModelSelection(Candidates):
 
     def keep_best(self) -> None:
         """Keep the best candidate and its representation; there is nothing to select then."""
-        alone, unit = self.best_learner(), self.best_unit
-        self._keep([alone], settings=alone.settings, left=[], margin_unit=unit, fixed=None)
+        with self.turns.take():
+            alone, unit = self.best_learner(), self.best_unit
+            self._keep([alone], settings=alone.settings, left=[], margin_unit=unit, fixed=None)
 
     def keep_representation(self) -> None:
         """Keep the best representation, once the patience of the search space has passed."""
@@ -435,13 +432,14 @@ class ModelSelection(Candidates):
 
     def keep_only(self, representation: int) -> None:
         """Keep the candidates of one representation; do nothing if it has none left."""
-        stay = [each for each in self.learners if each.representation == representation]
-        gone = [each for each in self.learners if each not in stay]
-        if not self.learners:
-            self.representations = self.representations.only(representation)
-        elif stay:
-            rows = (self._described(gone), self._described(stay), self.examples, self.measured)
-            self._keep(stay, left=[*self.left, *removed_rows(*rows)], fixed=None)
+        with self.turns.take():
+            stay = [each for each in self.learners if each.representation == representation]
+            gone = [each for each in self.learners if each not in stay]
+            if not self.learners:
+                self.representations = self.representations.only(representation)
+            elif stay:
+                rows = (self._described(gone), self._described(stay), self.examples, self.measured)
+                self._keep(stay, left=[*self.left, *removed_rows(*rows)], fixed=None)
 
     def _keep(self, learners: list[Learner], **changes: Any) -> None:
         """Continue with learners of one representation alone."""
@@ -449,11 +447,10 @@ class ModelSelection(Candidates):
         mistakes, distance, best = self.mistakes, self.distance, self.learners[self.leading]
         leading = learners.index(best) if best in learners else best_of(learners)[0]
         made = learners[leading].model.chosen_record
-        for each in learners:
-            each.representation = 0
         counted = (mistakes - made[0], distance - made[1])
-        kept = {"representations": representations, "learners": learners, "leading": leading}
-        self.__dict__.update(kept, counted=counted, **changes)
+        alone = [each.with_representation(0) for each in learners]
+        kept = {"representations": representations, "learners": alone, "leading": leading}
+        self.__dict__.update(kept, counted=counted, **changes)  # at once, for other threads
         self.selects = bool(selected_axes(self.settings))
 
     def freeze_means(self, frozen: bool = True) -> None:

@@ -35,7 +35,7 @@ class Explained:
         They are those of scikit-learn's HashingVectorizer with the same options, where there is
         one column of texts and no idf.
         """
-        learner = self._fitted()  # type: ignore[attr-defined]
+        learner = self._fitted().at_present()  # type: ignore[attr-defined]
         encoder, selection = learner.encoder, learner.selection
         which, _ = encoder.choices[selection.representation]
         if encoder.sources > 1:
@@ -62,7 +62,7 @@ class Explained:
         text : str, or a dict where ``columns`` is given
             What to explain.
         """
-        learner = self._fitted()  # type: ignore[attr-defined]  # of TextEstimator
+        learner = self._fitted().at_present()  # type: ignore[attr-defined]  # of TextEstimator
         rows = text if isinstance(text, RawRows) else [text]
         table = self._table(rows)  # type: ignore[attr-defined]
         selection, X = learner.selection, learner.encoded(table)
@@ -94,7 +94,7 @@ class Explained:
         top : int, default=10
             How many.
         """
-        learner = self._fitted()  # type: ignore[attr-defined]
+        learner = self._fitted().at_present()  # type: ignore[attr-defined]
         heads = self._heads()
         if label not in heads:
             raise ValueError(f"{label!r} is not one of the classes {heads!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -149,16 +150,23 @@ class TextLearner:
     @property
     def best_params(self) -> dict[str, Any]:
         """The best representation, and the best of the settings that are selected."""
-        selection = self.selection
+        selection = self.selection.at_present()
         chosen = selection.choice if selection.examples else {}
         return {**selection.representations.descriptions[selection.representation], **chosen}
 
     # -- predicting -------------------------------------------------------------------------
 
+    def at_present(self) -> TextLearner:
+        """Return a view of the present candidates (see ``Candidates.at_present``)."""
+        view = copy.copy(self)
+        view.selection = self.selection.at_present()
+        return view
+
     def encoded(self, table: Table, threads: int = 1) -> Matrix:
         """Return the rows of a table in the representation that predicts."""
-        rows = self.encoder.rows(table, learn=False, threads=threads)
-        return self.encoder.matrix(rows, self.selection.representation)
+        now = self.at_present()
+        rows = now.encoder.rows(table, learn=False, threads=threads)
+        return now.encoder.matrix(rows, now.selection.representation)
 
     def scores(self, table: Table, threads: int = 1) -> Array:
         """Return the scores of the best candidate, one column for each output."""
@@ -171,9 +179,10 @@ class TextLearner:
 
     def margins(self, scores: Array) -> tuple[Array, Array]:
         """Return scores, and those of the reference row, in the unit of the recorded margins."""
-        selection, encoder = self.selection, self.encoder
+        now = self.at_present()
+        selection, encoder = now.selection, now.encoder
         which = selection.representation
-        width = max(self.features, selection.width(which))
+        width = max(now.features, selection.width(which))
         reference = encoder.reference(which, None, width)
         assert reference is not None
         centre = selection.score_encoded(reference)[0]
