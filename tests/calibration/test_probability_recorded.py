@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -75,6 +76,24 @@ def test_margins_of_a_long_call_are_recorded_for_its_last_rows_only(monkeypatch)
     X, y, _ = known_truth(3 * RING)
     PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     assert RING <= sum(recorded) < RING + LONGEST
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PassiveAggressiveClassifier(probability=True),
+        PassiveAggressiveClassifier(batch_size=4, probability=True),
+        PassiveAggressiveClassifier(C="auto", probability=True),
+        KernelPassiveAggressiveClassifier(gamma=0.5, budget=9, probability=True),
+    ],
+)
+def test_margins_that_a_long_call_skips_do_not_change_probabilities(model):
+    X, y, _ = known_truth(rows=RING + 1200)
+    once = clone(model).partial_fit(X, y)
+    stops = [0, 400, 404, 1000, 4000, len(X)]
+    for start, stop in pairwise(stops):
+        model.partial_fit(X[start:stop], y[start:stop])
+    np.testing.assert_array_equal(once.predict_proba(X[:50]), model.predict_proba(X[:50]))
 
 
 def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():

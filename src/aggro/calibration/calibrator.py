@@ -86,7 +86,9 @@ class Calibrator:
         """Maximum number of stored margins."""
         return capacity(self.scores.shape[1]) + LATE
 
-    def update(self, margins: Array, outcomes: Array, weights: Array | None = None) -> Calibrator:
+    def update(
+        self, margins: Array, outcomes: Array, weights: Array | None = None, skipped: int = 0
+    ) -> Calibrator:
         """Return the calibrator with more examples, in the order in which they were learned.
 
         Parameters
@@ -98,6 +100,8 @@ class Calibrator:
             Numbers of their classes, or rows of zeros and ones.
         weights : array of shape (n_examples,), optional
             Their weights.
+        skipped : int, default=0
+            Number of examples without margins because there are too many.
         """
         weights = np.ones(len(outcomes)) if weights is None else weights
         recorded, (scores, centres) = len(margins), margins.transpose(1, 0, 2)
@@ -113,7 +117,7 @@ class Calibrator:
             for name, rows in new.items()
         }
         counted = self._counted(outcomes, weights)
-        seen, recorded = self.seen + len(outcomes), self.recorded + recorded
+        seen, recorded = self.seen + len(outcomes), self.recorded + recorded + skipped
         return replace(self, **kept, **counted, seen=seen, recorded=recorded)
 
     def _counted(self, outcomes: Array, weights: Array) -> dict[str, Any]:

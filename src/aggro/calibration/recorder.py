@@ -100,7 +100,7 @@ class Recorder:
         recorded = self.calibrator.most * (1 if unseen is None else UNSEEN)
         known = unseen is not None and learner.examples > 0
         margins, reference = [np.empty((0, 2, learner.outputs))], self.reference
-        unrecorded = len(order) - recorded
+        unrecorded, skipped = len(order) - recorded, 0
         for part in self._pieces(len(order), unrecorded, learner, follow):
             # A kernel learner must know that these are more of the same rows.
             more = part.start > 0 and not isinstance(learner, ModelSelection)
@@ -109,11 +109,15 @@ class Recorder:
                 found = batch.record_margins(learner, reference, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
+                if unseen is None:  # the first batch has no margins, however many rows there are
+                    untrained = 0 if learner.examples else learner.settings.batch_size
+                    skipped += max(len(rows) - untrained, 0)
                 batch.train(learner, rows, again=again)
             if follow and reference is not None:
                 reference = reference.after(batch.X, rows, learner.settings.batch_size)
         outcomes, found = batch.targets[new_rows], np.concatenate(margins)
-        return Recorder(self.calibrator.update(found, outcomes, weights[new_rows]), reference)
+        calibrator = self.calibrator.update(found, outcomes, weights[new_rows], skipped)
+        return Recorder(calibrator, reference)
 
     def _pieces(self, count: int, unrecorded: int, learner: Any, follow: bool) -> list[slice]:
         """Divide rows into whole batches after which the reference row changes.
