@@ -51,7 +51,7 @@ class Data:
 def draw(rng, setting, rows=None):
     """Return a stream for a setting, with a given or random number of rows."""
     long = setting.selects and rng.random() < 0.1
-    many = (1100, 1300) if setting.maps_features else (3500, 4500)
+    many = (1100, 4500) if setting.maps_features else (3500, 4500)
     n = int(rng.integers(*(many if long else (4, 80))))
     n, d = rows or n, int(rng.integers(1, 12))
     density = rng.choice([0.2, 0.6, 1.0])

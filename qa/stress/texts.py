@@ -71,6 +71,7 @@ class TextData:
     classes: np.ndarray | None
     weights: np.ndarray | None
     labels: list | None = None  # of sets
+    declared: bool = True  # whether the first call is told all classes or labels
     notes: list = field(default_factory=list)
 
     dtype, well_scaled = np.dtype(np.float32), True
@@ -95,7 +96,7 @@ class TextAdapter(EstimatorAdapter):
         self.setting, self.data = setting, data
         self.rows = data.X.tolist()
         known = data.labels if data.classes is None else data.classes
-        self.announce = {} if known is None else {"classes": known}
+        self.announce = {} if known is None or not data.declared else {"classes": known}
 
     def finish(self, model):
         return model
@@ -230,7 +231,8 @@ def _use_sets(rng, data):
         sets[i].add("long")
     data.y, data.labels = np.array([*sets, None], dtype=object)[:-1], sorted(set().union(*sets))
     data.classes = None
-    data.notes.append("sets of labels")
+    data.declared = bool(rng.random() < 0.5)
+    data.notes.append("sets of labels" if data.declared else "sets of labels that appear")
 
 
 def _pick(rng, values):
