@@ -33,10 +33,8 @@ def scores_are_finite(case, adapter, control):
     """All scores are finite, except of rows so large that a product with a weight is not."""
     if _means_are_huge(case):
         return
-    with np.errstate(over="ignore"):
-        most = np.abs(case.data.X).sum(axis=1) * adapter.largest_weight(control)
-    scores = adapter.scores(control).reshape(len(most), -1)
-    if not np.isfinite(scores[np.isfinite(most)]).all():
+    scores = adapter.scores(control).reshape(len(case.data.X), -1)
+    if not np.isfinite(scores[_has_finite_terms(case, adapter, control)]).all():
         raise Difference("the scores are not all finite")
 
 
@@ -51,9 +49,22 @@ def weights_agree_with_scores(case, adapter, control):
         shown = case.data.X @ coef.T + control.intercept_
         reach = _largest_rows(case) @ _largest_terms(control, coef).T + np.abs(control.intercept_)
         gaps = np.abs(shown - adapter.scores(control).reshape(shown.shape)) / (1 + reach)
-    worst = gaps[np.isfinite(reach)].max(initial=0)
+    finite = np.isfinite(reach) & _has_finite_terms(case, adapter, control)[:, None]
+    worst = gaps[finite].max(initial=0)
     if not worst <= (1e-9 if case.data.dtype == np.float64 else 1e-3):
         raise Difference(f"coef_ and intercept_ differ from the scores by {worst:.3g}")
+
+
+def _has_finite_terms(case, adapter, control):
+    """Return whether the product of each row and the largest weight is finite.
+
+    A mean of weights is stored as its sum, in which each round counts by its number.
+    """
+    data, averages = case.data, case.setting.params.get("average", False) is not False
+    rounds = 1 + (len(data.X) if data.weights is None else data.weights.sum())
+    with np.errstate(over="ignore"):
+        most = np.abs(data.X).sum(axis=1) * float(adapter.largest_weight(control))
+        return np.isfinite((most * rounds**2 if averages else most).astype(data.dtype))
 
 
 def _largest_rows(case):
