@@ -186,6 +186,7 @@ def compose(seed, rng):
     fitted = [0, rows, int(rng.integers(rows // 2, rows))][rng.integers(3)]
     schedule = {
         "max_iter": int(rng.integers(2, 5)),
+        "tol": None,
         "shuffle": bool(rng.integers(2)),
         "early_stopping": False,
     }

@@ -34,8 +34,8 @@ class FeatureMap(Estimator):
     bins : int, default=128
         Number of grids; 0 for none. With grids, the features are a CSR matrix with 64 columns per
         grid, one of which is nonzero in a row; without, a dense array.
-    random_state : int, RandomState or None, default=None
-        Seed of the random directions and grids.
+    random_state : int, RandomState or None, default=0
+        Seed of the random directions and grids; None draws another one in each call.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class FeatureMap(Estimator):
 
     n_features_in_: int
 
-    def __init__(self, *, fourier: int = 256, bins: int = 128, random_state: Any = None) -> None:
+    def __init__(self, *, fourier: int = 256, bins: int = 128, random_state: Any = 0) -> None:
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> FeatureMap:

@@ -245,10 +245,10 @@ def check_random_state(seed: Any) -> Any:
 def check_seed(seed: Any) -> None:
     """Raise ``ValueError`` unless ``seed`` is a valid ``random_state``."""
     generators = seed is None or seed is np.random or isinstance(seed, np.random.RandomState)
-    if not (generators or _is_whole(seed)):
+    if not (generators or (_is_whole(seed) and 0 <= seed < 2**32)):
         raise ValueError(
-            f"random_state={seed!r} is not valid; give a whole number, a numpy.random.RandomState, "
-            "or None."
+            f"random_state={seed!r} is not valid; give a whole number from 0 to {2**32 - 1}, a "
+            "numpy.random.RandomState, or None."
         )
 
 

@@ -50,6 +50,10 @@ class TrainingBatch:
         self.rows.inspect()
         return self.rows
 
+    def rows_at(self, numbers: Array) -> Any:
+        """Return the rows of these numbers, for predictions."""
+        return rows_of(self.X[numbers])
+
     @property
     def targets(self) -> Array:
         """The number of the class of each row, or its values."""

@@ -50,7 +50,7 @@ class Ours:
     """TextClassifier."""
 
     def fit(self, X: list[str], y: np.ndarray) -> Ours:
-        """Learn in one pass."""
+        """Learn the texts."""
         self.model = aggro.TextClassifier().fit(X, y)
         return self
 

@@ -52,9 +52,9 @@ STREAMS = {
     "stream regressor auto": lambda: aggro.StreamRegressor(**auto, **mergeable),
 }
 OF_TEXTS = {
-    "text": lambda: aggro.TextClassifier(**mergeable),
+    "text": lambda: aggro.TextClassifier(probability=True, **mergeable),
     "text fixed": lambda: aggro.TextClassifier(
-        ngram_range=(1, 1), idf=True, metric="newton", C=1.0, **mergeable
+        probability=True, ngram_range=(1, 1), idf=True, metric="newton", C=1.0, **mergeable
     ),
     "text regressor": lambda: aggro.TextRegressor(**mergeable),
 }

@@ -25,7 +25,7 @@ def texts(seed, count, words=WORDS, classes=2):
 
 
 def learned(params, *batches):
-    return [aggro.TextClassifier(**params).partial_fit(*each) for each in batches]
+    return [aggro.TextClassifier(probability=True, **params).partial_fit(*each) for each in batches]
 
 
 def counted(model):

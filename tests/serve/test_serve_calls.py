@@ -214,7 +214,7 @@ def test_array_models_are_served(tmp_path):
 
 @pytest.mark.skipif("TextClassifier" not in aggro.__all__, reason="no estimator of texts")
 def test_text_models_are_served(tmp_path):
-    with running(tmp_path, "TextClassifier") as server:
+    with running(tmp_path, "TextClassifier", params={"probability": True}) as server:
         assert server.post("/predict", {"text": "money"}).json()["prediction"] is None
         for _ in range(5):
             server.post("/learn", {"text": "free money now", "label": "spam"})
@@ -228,8 +228,45 @@ def test_text_models_are_served(tmp_path):
         known = server.http.get("/model/file").content
         for _ in range(2):  # made now, and made before
             assert server.post("/model/snapshot", {}).json() == {"snapshot": 11}
-    with running(tmp_path, "TextClassifier") as server:
+    with running(tmp_path, None) as server:
         assert server.http.get("/model/file").content == known
+
+
+@pytest.mark.parametrize("variant", ["StreamClassifier", "TextClassifier"])
+@pytest.mark.parametrize("probability", [False, True])
+def test_sets_of_labels_are_learned_and_served(tmp_path, variant, probability):
+    field = "text" if variant == "TextClassifier" else "features"
+    words = {"money": ["bill", "mail"], "meeting": ["mail", "work"], "nothing": []}
+
+    def x(word):
+        return {field: word if field == "text" else {word: 1.0}}
+
+    with running(tmp_path, variant, params={"probability": probability}) as server:
+        for i in range(12):
+            for word, labels in words.items():
+                body = {**x(word), "label": labels, "id": f"{word}{i}"}
+                assert server.post("/learn", body).json()["status"] == 200
+        again = {**x("money"), "label": ["mail", "bill", "mail"], "id": "money0"}
+        assert server.post("/learn", again).json()["duplicate"]
+        assert server.post("/learn", {**again, "label": ["mail"]}).status_code == 409
+        assert server.post("/learn", {**x("money"), "label": "bill"}).status_code == 422
+        answer = server.post("/predict", {**x("money"), "id": "p"}).json()
+        assert answer["prediction"] == ["bill", "mail"]
+        assert server.post("/predict", x("nothing")).json()["prediction"] == []
+        shares = answer["probabilities"] if probability else answer["scores"]
+        assert shares.keys() == {"bill", "mail", "work"} and shares["bill"] > shares["work"]
+        explained = server.http.get("/explain?id=p").json()
+        assert explained["label"] in ("bill", "mail") and explained["score"] > 0
+        assert explained["served"] == ["bill", "mail"]
+        assert server.post("/label", {"id": "p", "label": ["bill", "mail"]}).status_code == 200
+        known = server.http.get("/model").json()
+        assert known["task"] == "multilabel" and known["examples"] == 37
+        summary = server.service.learning.evaluation.summary()
+        assert summary["recent"] < 0.3 < summary["constant"]
+        file = server.http.get("/model/file").content
+    with running(tmp_path, None) as server:
+        assert server.http.get("/model/file").content == file
+        assert server.service.learning.evaluation.summary()["error"] == summary["error"]
 
 
 def test_the_open_inference_protocol_predicts_and_stores_nothing(server):

@@ -34,7 +34,7 @@ def texts(count, seed=0):
 
 
 def test_large_maps_are_fitted_in_another_thread(tmp_path, fits):
-    with running(tmp_path, "TextClassifier") as server:
+    with running(tmp_path, "TextClassifier", params={"probability": True}) as server:
         server.post("/learn", texts(400))
         asked = [{"text": each["text"]} for each in texts(300, seed=1)]
         for _ in range(2):

@@ -64,3 +64,41 @@ def test_models_side_by_side_share_one_layout(name):
     assert axis.selectable == (
         getattr(axis.kind, "auto", False) and name == "C"
     ) or "auto" in getattr(axis.kind, "words", ())
+
+
+# -- one name and one default for each parameter -------------------------------------------------
+
+
+# Settings define an estimator, and the vectoriser alone selects nothing; all else is the same.
+DIFFER = {*AXES, "loss", "ngram_range", "idf", "keep_names"}
+# Their passes end as in scikit-learn.
+LIKE_SCIKIT_LEARN = {
+    ("PassiveAggressiveRegressor", "early_stopping"),
+    ("AROWRegressor", "early_stopping"),
+}
+
+
+def public_signatures():
+    everything = {name: getattr(aggro, name) for name in aggro.__all__}
+    everything["HashingVectorizer"] = aggro.text.HashingVectorizer
+    clusters = pytest.importorskip("aggro.dask")
+    everything |= {f"dask.{name}": getattr(clusters, name) for name in clusters.__all__}
+    for name, each in everything.items():
+        if callable(each):
+            yield name, inspect.signature(each.__init__ if isinstance(each, type) else each)
+
+
+def test_a_parameter_has_the_same_default_in_all_interfaces():
+    found = {}
+    for owner, signature in public_signatures():
+        for name, each in signature.parameters.items():
+            place = (owner.removeprefix("dask."), name)
+            if each.default is each.empty or name in DIFFER or place in LIKE_SCIKIT_LEARN:
+                continue
+            found.setdefault(name, {}).setdefault(repr(each.default), []).append(owner)
+    assert {name: owners for name, owners in found.items() if len(owners) > 1} == {}
+    assert found["random_state"].keys() == {"0"}
+    assert found["probability"].keys() == {"False"}
+    assert {"TextClassifier", "StreamRegressor", "sweep", "FeatureMap"} < {
+        *found["random_state"]["0"]
+    }

@@ -9,4 +9,4 @@ from aggro import TextClassifier
 @pytest.fixture(scope="module")
 def learned():
     X, y = texts(1500)
-    return TextClassifier().partial_fit(X[:1200], y[:1200])
+    return TextClassifier(probability=True).partial_fit(X[:1200], y[:1200])

@@ -90,7 +90,7 @@ def test_an_interrupt_in_the_middle_of_a_block_undoes_the_block(learned, monkeyp
 )
 def test_invalid_parameters_raise(params, said):
     X, y = texts(20)
-    model = TextClassifier(**params)
+    model = TextClassifier(probability=True, **params)
     with pytest.raises(ValueError, match=said):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
@@ -108,14 +108,16 @@ def test_invalid_parameters_raise(params, said):
 def test_invalid_columns_raise(change, said):
     columns, y = table(20)
     with pytest.raises(ValueError, match=said):
-        TextClassifier(columns=COLUMNS).fit({**columns, **change}, y)
+        TextClassifier(probability=True, columns=COLUMNS).fit({**columns, **change}, y)
     with pytest.raises(ValueError, match="no column 'shop'"):
-        TextClassifier(columns=COLUMNS).fit({k: v for k, v in columns.items() if k != "shop"}, y)
+        TextClassifier(probability=True, columns=COLUMNS).fit(
+            {k: v for k, v in columns.items() if k != "shop"}, y
+        )
 
 
 def test_predict_before_fit_raises():
     with pytest.raises(ValueError, match="is not fitted yet"):
-        TextClassifier().predict(["text"])
+        TextClassifier(probability=True).predict(["text"])
 
 
 def test_counts_of_unknown_words_are_rejected(learned):
@@ -142,7 +144,9 @@ def test_file_with_invalid_number_of_ranges_is_rejected(learned, count):
 
 def test_new_words_of_a_failed_call_are_removed(monkeypatch):
     """Copies and pickles made afterwards have counts of known words only."""
-    model = TextClassifier(idf=True, C=1.0).partial_fit(["a b", "c d"], ["x", "y"])
+    model = TextClassifier(probability=True, idf=True, C=1.0).partial_fit(
+        ["a b", "c d"], ["x", "y"]
+    )
     other = copy.deepcopy(model)
 
     def broken(*args, **kwargs):
@@ -161,7 +165,7 @@ def test_new_words_of_a_failed_call_are_removed(monkeypatch):
 
 def test_an_interrupt_while_learners_grow_leaves_a_usable_model(monkeypatch):
     X, y = texts(30)
-    model = TextClassifier(idf=True).partial_fit(X, y)
+    model = TextClassifier(probability=True, idf=True).partial_fit(X, y)
     other, more = copy.deepcopy(model), ["new words for everybody"]
 
     def interrupted(selection, *args):

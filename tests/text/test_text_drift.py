@@ -31,7 +31,7 @@ def drift(model):
 
 def learned_model(cuts=(), between=lambda model: model, **params):
     """Return a learner of all texts, in pieces; call ``between`` after each piece."""
-    model = aggro.TextClassifier(ngram_range=(1, 1), **params)
+    model = aggro.TextClassifier(probability=True, ngram_range=(1, 1), **params)
     for start, end in zip([0, *cuts], [*cuts, ROWS], strict=True):
         model = between(model)
         model.partial_fit(TEXTS[start:end], LABELS[start:end], classes=[0, 1])
@@ -79,7 +79,7 @@ def test_drift_survives_files_and_pickles(cut, whole, tmp_path):
 
 
 def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
-    model = aggro.TextClassifier()
+    model = aggro.TextClassifier(probability=True)
     for label in ("a", "b", "c"):
         model.partial_fit([f"text of {label}"] * 4, [label] * 4)
     aggro.save(model, tmp_path / "model.aggro")
@@ -90,7 +90,7 @@ def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
 def test_a_rejected_call_does_not_restart_selection():
     until = CHANGE + INTERVAL
     model, copied = (
-        aggro.TextClassifier(ngram_range=(1, 1)).partial_fit(
+        aggro.TextClassifier(probability=True, ngram_range=(1, 1)).partial_fit(
             TEXTS[:until], LABELS[:until], classes=[0, 1]
         )
         for _ in range(2)

@@ -21,7 +21,7 @@ def labelled(count, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = labelled(400)
-    return TextClassifier().fit(X, y), X, y
+    return TextClassifier(probability=True).fit(X, y), X, y
 
 
 def test_labels_are_predicted_as_sets(fitted):
@@ -48,7 +48,7 @@ def test_labels_may_appear_at_any_time_and_one_by_one_is_at_once():
     y = [labels - {"spam"} if i < 50 else labels for i, labels in enumerate(y)]
     y[0] = set()
     given = {"C": 1.0, "metric": "diagonal", "average": False, "idf": True, "ngram_range": (1, 2)}
-    single, several, known = (TextClassifier(**given) for _ in range(3))
+    single, several, known = (TextClassifier(probability=True, **given) for _ in range(3))
     for text, labels in zip(X, y, strict=True):
         single.learn_one(text, labels)
     several.partial_fit(X[:70], y[:70]).partial_fit(X[70:], y[70:])
@@ -105,7 +105,7 @@ def test_interrupted_call_keeps_its_blocks_and_their_labels(monkeypatch):
 @pytest.mark.parametrize("keep", [False, True])
 def test_files_of_label_sets(keep, tmp_path):
     X, y = labelled(150)
-    model = TextClassifier().partial_fit(X, y)
+    model = TextClassifier(probability=True).partial_fit(X, y)
     model = model.keep_best() if keep else model
     model.save(tmp_path / "m")
     other = TextClassifier.load(tmp_path / "m")
@@ -118,9 +118,9 @@ def test_files_of_label_sets(keep, tmp_path):
 def test_weights_of_texts_with_label_sets():
     X, y = labelled(60)
     weights = np.random.default_rng(0).choice([0.0, 1.0], len(X))
-    weighted = TextClassifier().partial_fit(X, y, sample_weight=weights)
+    weighted = TextClassifier(probability=True).partial_fit(X, y, sample_weight=weights)
     kept = np.flatnonzero(weights)
-    plain = TextClassifier().partial_fit([X[i] for i in kept], [y[i] for i in kept])
+    plain = TextClassifier(probability=True).partial_fit([X[i] for i in kept], [y[i] for i in kept])
     np.testing.assert_array_equal(weighted.decision_function(X), plain.decision_function(X))
 
 
@@ -128,7 +128,7 @@ def test_models_of_label_sets_merge():
     X, y = labelled(400)
     y = [labels - {"spam"} if i < 200 else labels for i, labels in enumerate(y)]
     parts = [
-        TextClassifier(mergeable=True).partial_fit(X[s], y[s])
+        TextClassifier(probability=True, mergeable=True).partial_fit(X[s], y[s])
         for s in (slice(200), slice(200, 400))
     ]
     merged = aggro.merge(parts)
@@ -136,7 +136,12 @@ def test_models_of_label_sets_merge():
     assert merged.score(X[200:], y[200:]) > 0.6
     with pytest.raises(ValueError, match="sets of labels"):
         aggro.merge(
-            [parts[0], TextClassifier(mergeable=True).partial_fit(X, ["ham", "spam"] * 200)]
+            [
+                parts[0],
+                TextClassifier(probability=True, mergeable=True).partial_fit(
+                    X, ["ham", "spam"] * 200
+                ),
+            ]
         )
 
 
@@ -152,7 +157,7 @@ def test_models_of_label_sets_merge():
     ],
 )
 def test_bad_label_sets_change_nothing(first, second, message):
-    model = TextClassifier().partial_fit(["x y", "y z"], first)
+    model = TextClassifier(probability=True).partial_fit(["x y", "y z"], first)
     before = model.decision_function(["x y z"])
     with pytest.raises(ValueError, match=message):
         model.partial_fit(["x y", "u v"], second)
@@ -161,6 +166,6 @@ def test_bad_label_sets_change_nothing(first, second, message):
 
 
 def test_unknown_labels_are_rejected_if_all_were_given():
-    model = TextClassifier().partial_fit(["x"], [{"a"}], classes=["a", "b"])
+    model = TextClassifier(probability=True).partial_fit(["x"], [{"a"}], classes=["a", "b"])
     with pytest.raises(ValueError, match="'c'"):
         model.partial_fit(["y"], [{"c"}])

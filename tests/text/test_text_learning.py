@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from closeness import assert_close
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from text_support import COLUMNS, same, table, texts
 
 import aggro
@@ -19,8 +20,8 @@ from aggro.text.learner import TextLearner
 @pytest.mark.parametrize("classes", [("ham", "spam"), ("ham", "report", "spam")])
 def test_learning_is_chunk_invariant_through_copies_and_files(classes, tmp_path):
     X, y = texts(1300, classes)
-    whole = TextClassifier().partial_fit(X, y, classes=classes)
-    cut, rng, start = TextClassifier(), np.random.default_rng(1), 0
+    whole = TextClassifier(probability=True).partial_fit(X, y, classes=classes)
+    cut, rng, start = TextClassifier(probability=True), np.random.default_rng(1), 0
     while start < len(X):
         end = start + int(rng.integers(1, 200))
         cut.partial_fit(X[start:end], y[start:end], classes=classes)
@@ -38,7 +39,10 @@ def test_learning_is_chunk_invariant_through_copies_and_files(classes, tmp_path)
 
 def test_learning_does_not_depend_on_threads():
     X, y = texts(600)
-    one, two = TextClassifier().partial_fit(X, y), TextClassifier(n_jobs=2).partial_fit(X, y)
+    one, two = (
+        TextClassifier(probability=True).partial_fit(X, y),
+        TextClassifier(probability=True, n_jobs=2).partial_fit(X, y),
+    )
     assert same(one, two, X)
 
 
@@ -58,14 +62,17 @@ def test_it_learns_and_keeps_the_best_candidate(learned, tmp_path):
     assert same(alone, again, X)
 
 
-def test_fit_is_one_pass_over_shuffled_texts_and_ends_selection():
+def test_fit_shuffles_texts_and_ends_selection():
     X, y = texts(800)
     order = np.argsort(y, kind="stable")  # sorted by class: only shuffling helps
-    model = TextClassifier().fit([X[i] for i in order], y[order])
+    model = TextClassifier(probability=True).fit([X[i] for i in order], y[order])
     assert model.score(X, y) > 0.9
     assert model.candidates_ == []
-    assert TextClassifier(max_iter=3).fit(X, y).score(X, y) > 0.9
-    a, b = (TextClassifier(random_state=3).fit(X, y).decision_function(X) for _ in range(2))
+    assert TextClassifier(max_iter=3, tol=None).fit(X, y).t_ == 3 * len(X) + 1
+    a, b = (
+        TextClassifier(probability=True, random_state=3).fit(X, y).decision_function(X)
+        for _ in range(2)
+    )
     assert np.array_equal(a, b)
 
 
@@ -81,9 +88,36 @@ def test_probabilities_are_calibrated(learned):
             assert abs(right[some].mean() - sure[some].mean()) < 0.12
 
 
+def test_fit_learns_the_held_out_texts_after_the_best_pass():
+    X, y = texts(3100)
+    model = TextClassifier(max_iter=4, tol=1e-3, n_iter_no_change=9)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    learned, held_out = model.t_ - 1, 3100 // 20
+    assert learned % (3100 - held_out) == held_out  # whole passes, then the held-out texts
+    assert model.n_mistakes_ < 3100 - held_out
+    one = TextClassifier(max_iter=1, tol=None).fit(X, y)
+    assert one.t_ - 1 == 3100
+    assert TextClassifier(max_iter=4, early_stopping=False, tol=None).fit(X, y).t_ - 1 == 4 * 3100
+
+
+def test_probability_is_uncalibrated_unless_recorded():
+    X, y = texts(300)
+    model = TextClassifier().partial_fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    (margin,) = model.decision_function(X[:1])
+    assert model.predict_proba_one(X[0])["spam"] == pytest.approx(1 / (1 + np.exp(-margin)))
+    sets = TextClassifier().partial_fit(X, [{each, "mail"} for each in y])
+    shares, margins = sets.predict_proba_one(X[0]), sets.decision_function(X[:1])[0]
+    assert list(shares.values()) == pytest.approx((1 / (1 + np.exp(-margins))).tolist())
+    model.probability = True
+    with pytest.raises(NotFittedError, match="learn it again"):
+        model.predict_proba(X)
+
+
 def test_probabilities_do_not_change_the_model(tmp_path):
     X, y = texts(300)
-    plain, known = TextClassifier(probability=False), TextClassifier()
+    plain, known = TextClassifier(), TextClassifier(probability=True)
     for model in (plain, known):
         model.partial_fit(X, y)
     assert np.array_equal(plain.decision_function(X), known.decision_function(X))
@@ -97,7 +131,10 @@ def test_probabilities_do_not_change_the_model(tmp_path):
 
 def test_learn_one_equals_partial_fit_of_one_text():
     X, y = texts(60)
-    one, batch = TextClassifier(), TextClassifier().partial_fit(X, y)
+    one, batch = (
+        TextClassifier(probability=True),
+        TextClassifier(probability=True).partial_fit(X, y),
+    )
     for text, label in zip(X, y, strict=True):
         one.learn_one(text, label)
     assert same(one, batch, X)
@@ -108,7 +145,7 @@ def test_learn_one_equals_partial_fit_of_one_text():
 def test_classes_appear_in_the_middle_of_a_stream():
     X, y = texts(900, ("ham", "report", "spam"))
     first = y != "report"
-    model = TextClassifier()
+    model = TextClassifier(probability=True)
     few = [X[i] for i in np.flatnonzero(first)[:300]]
     model.partial_fit(few[:1], y[first][:1])  # one class
     model.partial_fit(few[1:], y[first][1:300])
@@ -124,8 +161,8 @@ def test_rows_of_weight_zero_are_ignored():
     weights = np.ones(200)
     weights[::3] = 0.0
     kept = np.flatnonzero(weights)
-    one = TextClassifier().partial_fit(X, y, sample_weight=weights)
-    two = TextClassifier().partial_fit([X[i] for i in kept], y[kept])
+    one = TextClassifier(probability=True).partial_fit(X, y, sample_weight=weights)
+    two = TextClassifier(probability=True).partial_fit([X[i] for i in kept], y[kept])
     assert same(one, two, X)
 
 
@@ -134,11 +171,14 @@ def test_frames_and_dicts_give_the_same_model(tmp_path):
     columns, y = table(500)
     frame = pd.DataFrame(columns)
     dicts = frame.to_dict("records")
-    models = [TextClassifier(columns=COLUMNS).partial_fit(X, y) for X in (columns, frame, dicts)]
+    models = [
+        TextClassifier(probability=True, columns=COLUMNS).partial_fit(X, y)
+        for X in (columns, frame, dicts)
+    ]
     assert all(same(models[0], other, dicts) for other in models[1:])
     models[1].save(tmp_path / "frame.aggro")
     assert same(models[0], aggro.load(tmp_path / "frame.aggro"), frame)
-    cut = TextClassifier(columns=COLUMNS)
+    cut = TextClassifier(probability=True, columns=COLUMNS)
     for start in range(0, 500, 77):
         cut.partial_fit(dicts[start : start + 77], y[start : start + 77])
     assert same(models[0], cut, dicts)
@@ -159,7 +199,7 @@ def test_only_the_first_pass_counts_errors(tmp_path):
         (TextClassifier, y, "n_mistakes_"),
         (TextRegressor, values, "mean_error_"),
     ):
-        one, many = (estimator(max_iter=k, random_state=0).fit(X, answers) for k in (1, 4))
+        one, many = (estimator(max_iter=k, tol=None).fit(X, answers) for k in (1, 4))
         assert getattr(many, error) == getattr(one, error) > 0
         assert many.t_ - 1 == 4 * len(X)
         many.save(tmp_path / "model.aggro")
@@ -208,7 +248,7 @@ def test_hashed_rows_equal_scikit_learns_vectoriser():
 
     X, y = texts(300)
     fixed = {"ngram_range": (1, 2), "idf": False, "C": 1.0, "metric": "euclidean"}
-    model = TextClassifier(**fixed, average=False).fit(X, y)
+    model = TextClassifier(probability=True, **fixed, average=False).fit(X, y)
     rows = HashingVectorizer(ngram_range=(1, 2)).transform(X)
     scores = rows @ model.coef_.T + model.intercept_
     np.testing.assert_allclose(scores.ravel(), model.decision_function(X), atol=1e-5)
@@ -236,7 +276,7 @@ def test_scikit_learn_is_not_needed():
     code = (
         "import sys; sys.modules['sklearn'] = None; sys.modules['scipy'] = None\n"
         "from aggro import TextClassifier as T\n"
-        "m = T().fit(['free money', 'lunch at noon'] * 9, ['spam', 'ham'] * 9)\n"
+        "m = T(probability=True).fit(['free money', 'lunch at noon'] * 9, ['spam', 'ham'] * 9)\n"
         "print(m.predict_one('money'), m.predict_proba(['lunch']).shape)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -247,7 +287,10 @@ def test_scikit_learn_is_not_needed():
 def test_learning_after_fit_is_chunk_invariant(max_iter):
     """Probabilities are chunk invariant, too, although their reference row changes."""
     X, y = texts(90)
-    at_once, singly = (TextClassifier(max_iter=max_iter).fit(X[:40], y[:40]) for _ in range(2))
+    at_once, singly = (
+        TextClassifier(probability=True, max_iter=max_iter, tol=None).fit(X[:40], y[:40])
+        for _ in range(2)
+    )
     at_once.partial_fit(X[40:], y[40:])
     for x, label in zip(X[40:], y[40:], strict=True):
         singly.learn_one(x, label)

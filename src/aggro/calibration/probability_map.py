@@ -47,6 +47,18 @@ def softmax_of_one(margins: list[float]) -> list[float]:
     return [power / total for power in powers]
 
 
+def uncalibrated(scores: Array, classes: int, multilabel: bool) -> Array:
+    """Return the softmax of scores, or the same for each label against its absence.
+
+    >>> uncalibrated(np.array([[0.0, np.log(3.0)]]), 2, multilabel=True).round(6).tolist()
+    [[0.5, 0.75]]
+    """
+    if multilabel:
+        columns = [softmax(column[:, None])[:, 1] for column in bounded(scores).T[:classes]]
+        return np.column_stack(columns) if columns else np.empty((len(scores), 0))
+    return np.ones((len(scores), 1)) if classes == 1 else softmax(bounded(scores))
+
+
 def paired(scores: Array) -> Array:
     """Return one column per class: for two classes zero and their score."""
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.calibration.probability_map import softmax
+from aggro.calibration.probability_map import uncalibrated
 from aggro.calibration.recorder import Recorder
 from aggro.classes import Classes, encode_known, predicted
 from aggro.estimators import counters
@@ -41,10 +41,19 @@ class NoExample(Exception):
     """Raised if the first call has no example of positive weight: the estimator stays unfitted."""
 
 
-def _check_probability(estimator: Any) -> None:
+def check_probability(estimator: Any) -> None:
+    """Raise unless an estimator has probabilities."""
     if not estimator.probability:
         raise AttributeError(
             f"{type(estimator).__name__} has probabilities only with probability=True."
+        )
+
+
+def check_recorded(record: Any) -> None:
+    """Raise ``NotFittedError`` if the margins of a model were not recorded."""
+    if record is None:
+        raise exception("NotFittedError")(
+            "The model was learned without probability=True; learn it again with it."
         )
 
 
@@ -80,7 +89,7 @@ class Classifier(OnlineEstimator):
         multilabel = fitted.learner.settings.task == "multilabel"
         return predicted(None if multilabel else fitted.classes.labels, scores)
 
-    @available_if(_check_probability)
+    @available_if(check_probability)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row, or of each label.
 
@@ -93,13 +102,10 @@ class Classifier(OnlineEstimator):
             Rows to predict.
         """
         check_fitted(self)
-        if self._fitted.record is None:
-            raise exception("NotFittedError")(
-                "The model was learned without probability=True; learn it again with it."
-            )
+        check_recorded(self._fitted.record)
         return self._probabilities_of(self._scores(X))
 
-    @available_if(_check_probability)
+    @available_if(check_probability)
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of ``predict_proba``.
 
@@ -113,10 +119,10 @@ class Classifier(OnlineEstimator):
 
     def _probabilities_of(self, scores: Array) -> Array:
         """Return the probability of each class; a softmax if no margins were recorded."""
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
         record = self._fitted.record
-        return softmax(scores) if record is None else record.probabilities(self._learner, scores)
+        if record is None:
+            return uncalibrated(scores, len(self.classes_), self._multilabel)
+        return record.probabilities(self._learner, scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows that are predicted correctly (all labels of a row).

@@ -23,7 +23,7 @@ from aggro.estimators.passes import (
     StopByLoss,
     permutation,
 )
-from aggro.learner import Array, rows_of
+from aggro.learner import Array
 from aggro.selection.common import (
     Kind,
     candidate_scores,
@@ -153,7 +153,7 @@ def _qualities(
     batch: TrainingBatch, held_out: Array, quality: Callable[[Array], float]
 ) -> Qualities:
     """Return the quality of the scores of held-out rows, for the candidates of a learner."""
-    rows = rows_of(batch.X[held_out])
+    rows = batch.rows_at(held_out)
 
     def qualities(learner: Any) -> dict[Any, float]:
         try:

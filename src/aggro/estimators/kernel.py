@@ -274,7 +274,7 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: Any = 0,
         class_weight: Any = None,
         average: bool = False,
         probability: bool = False,
@@ -355,7 +355,7 @@ default="epsilon_insensitive"
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: Any = 0,
         average: bool = False,
     ) -> None:
         store_parameters(self, locals())

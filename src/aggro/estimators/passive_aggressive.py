@@ -113,8 +113,9 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         Fraction of the rows that is held out for ``early_stopping``.
     shuffle : bool, default=True
         Whether ``fit`` takes the rows in a new random order in each pass.
-    random_state : int, RandomState or None, default=None
-        Seed for the order of the rows and for the reservoir.
+    random_state : int, RandomState or None, default=0
+        Seed for the order of the rows, non-linear features and the reservoir. The same program
+        trains the same model; None draws another seed in each call.
     warm_start : bool, default=False
         Whether ``fit`` continues the current model instead of starting again. Features and classes
         must be the same. A failing call leaves the model unchanged.
@@ -161,7 +162,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         verbose: int = 0,
         loss: str = "hinge",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         warm_start: bool = False,
         class_weight: Any = None,
         average: bool | int | str = "auto",
@@ -268,7 +269,7 @@ default="epsilon_insensitive"
         loss: str = "epsilon_insensitive",
         epsilon: float = 0.1,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         warm_start: bool = False,
         average: bool | int | str = "auto",
         metric: str = "euclidean",

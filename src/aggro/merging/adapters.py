@@ -117,6 +117,11 @@ class Adapter:
         return progressive_loss(self.selection)[int(self.regression)] if self.fitted else 0.0
 
     @property
+    def training_loss(self) -> float:
+        """The training loss so far."""
+        return float(self.selection.progress.loss)
+
+    @property
     def first_rows(self) -> int:
         """The number of rows that a model selection learns before the rounds."""
         return schedule.FIRST_ROWS
@@ -148,6 +153,18 @@ class Adapter:
         if hasattr(self.model, "mergeable"):
             self.model.mergeable = mergeable
 
+    def is_done_after(self, number: int, loss: float, rows: int) -> bool:
+        """End a pass: the last one if the training loss falls by less than ``tol`` a row."""
+        model, done = self.model, bool(number + 1 == self.model.max_iter)
+        if model.tol is not None:
+            self.patience = self.patience or Patience(model.tol * rows, model.n_iter_no_change)
+            converged = self.patience.ends_with(-loss)
+            if done and not converged:
+                Passes.of(model).warn_not_converged(stacklevel=5)
+            done = done or converged
+        self.selection.freeze_means(not done)
+        return done
+
     def to_send(self) -> Any:
         """Return the estimator without what tasks do not need."""
         return self.model
@@ -168,11 +185,6 @@ class RowAdapter(Adapter):
         if self.fitted:
             check_linear(self.learner)
         return super().begin()
-
-    @property
-    def training_loss(self) -> float:
-        """The training loss so far."""
-        return float(self.learner.progress.loss)
 
     def finish(self, given: dict[str, Any], passes: int) -> None:
         """Restore the parameters of the estimator."""
@@ -237,18 +249,6 @@ class RowAdapter(Adapter):
             new["record"] = join_recorders(update.records, fitted.record)
         self.model._fitted = fitted.changed(**new)
 
-    def is_done_after(self, number: int, loss: float, rows: int) -> bool:
-        """End a pass: the last one if the training loss falls by less than ``tol`` a row."""
-        model, done = self.model, bool(number + 1 == self.model.max_iter)
-        if model.tol is not None:
-            self.patience = self.patience or Patience(model.tol * rows, model.n_iter_no_change)
-            converged = self.patience.ends_with(-loss)
-            if done and not converged:
-                Passes.of(model).warn_not_converged(stacklevel=5)
-            done = done or converged
-        self.learner.freeze_means(not done)
-        return done
-
 
 def _mean_square(block: Block) -> float:
     """Return the mean of ‖x‖² of the first rows, the constant feature included."""
@@ -262,8 +262,6 @@ def _mean_square(block: Block) -> float:
 
 class TextAdapter(Adapter):
     """An estimator of texts. Each shard meets words of its own, which have the same keys in all."""
-
-    training_loss = 0.0
 
     @property
     def selection(self) -> Any:
@@ -304,7 +302,7 @@ class TextAdapter(Adapter):
         """End a pass; the selection ends with the first."""
         if number == 0:
             self.model.keep_best()
-        return bool(number + 1 == self.model.max_iter)
+        return super().is_done_after(number, loss, rows)
 
     def learn(self, block: Block, repeated: bool, shards: int) -> Update:
         """Return what a copy of the model learns from texts, as one of several shards."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from aggro.classes import Classes
+from aggro.estimators.passes import Passes
 from aggro.learner import Array
 from aggro.merging.learners import check_labels, check_same
 from aggro.merging.margins import join_calibrators, join_references
@@ -21,7 +22,10 @@ from aggro.reference_row import ReferenceRow
 from aggro.text.encoder import Encoder
 from aggro.text.learner import TextLearner
 
-FREE = ("C", "n_jobs", "random_state", "memory", "max_iter", "shuffle", "keep_names")
+FREE = (
+    *("C", "n_jobs", "memory", "keep_names", "early_stopping", "validation_fraction"),
+    *(each.name for each in fields(Passes)),
+)
 
 
 def merge_texts(merge: Merge) -> Any:

@@ -362,10 +362,10 @@ def _encoder(
     encoder = Encoder(checked, ranges, kinds, **shape)
     check_words(state, shape["numbers"])
     encoder.load_state(state)
-    fits = len(references) in (0, len(encoder.choices))
+    fits = encoder.state().keys() == state.keys() and len(references) in (0, len(encoder.choices))
     for (which, _), row in zip(encoder.choices, references, strict=False):
         fits = fits and type(row) is ReferenceRow and row.fits(encoder.features(which))
-    require(fits, "the reference rows are not those of its words")
+    require(fits, "its arrays or reference rows are not those of its columns")
     encoder.set_references(references)
     return encoder
 

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from aggro.calibration.calibrator import Calibrator
-from aggro.calibration.probability_map import bounded, softmax
+from aggro.calibration.probability_map import uncalibrated
 from aggro.persistence.record import CLASSIFIERS, KERNELS, REGRESSORS, Record
 from aggro.persistence.store import record_of
 from aggro.serve.config import Limits
@@ -43,8 +43,10 @@ class Output(Struct, frozen=True):
 
     @property
     def confidence(self) -> float | None:
-        """The probability of the predicted class; None without probabilities."""
-        return self.probabilities.get(text_of(self.prediction)) if self.probabilities else None
+        """The probability of the predicted class; None without probabilities, or for sets."""
+        if not self.probabilities or isinstance(self.prediction, list):
+            return None
+        return self.probabilities.get(text_of(self.prediction))
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Adapter(ABC):
     """Base of the adapters: a model, and whether it predicts numbers."""
 
     field: ClassVar[str] = "features"  # the name of the input in a request
+    takes_sets: ClassVar[bool] = True  # whether a label may be a set
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -76,6 +79,11 @@ class Adapter(ABC):
     def _learned(self) -> bool:
         """Whether the model can predict."""
         return hasattr(self.model, "_learner")
+
+    @property
+    def several(self) -> bool:
+        """Whether the model has learned sets of labels."""
+        return bool(getattr(self.model, "_several", False))
 
     @abstractmethod
     def _calibrator(self) -> Calibrator | None:
@@ -94,16 +102,39 @@ class Adapter(ABC):
         if self.regression or not self._learned:
             return Output(self.predict_value(x))
         classes, margins = self._margins(x)
-        prediction = _winner(classes, margins)
+        prediction = self._winner(classes, margins)
         recorded = self._recorded(margins)
         if recorded is None:
-            return Output(prediction, _scores(classes, margins))
-        shares = self._probabilities.of(*recorded) if len(classes) > 1 else [1.0]
+            return Output(prediction, self._scores(classes, margins))
+        certain = len(classes) < 2 and not self.several
+        shares = [1.0] if certain else self._probabilities.of(*recorded)
         return Output(prediction, None, dict(zip(map(text_of, classes), shares, strict=False)))
+
+    def _winner(self, classes: list[Any], margins: list[float]) -> Any:
+        """Return the class that the model predicts, or a list of labels."""
+        if self.several:
+            return [label for label, margin in zip(classes, margins, strict=False) if margin > 0]
+        if len(classes) == 2:
+            return classes[margins[0] > 0]
+        return classes[margins.index(max(margins))] if classes else None
+
+    def _scores(self, classes: list[Any], margins: list[float]) -> dict[str, float]:
+        """Return the score of each class."""
+        if len(classes) == 2 and not self.several:
+            margins = [-margins[0], margins[0]]
+        return {text_of(label): margin for label, margin in zip(classes, margins, strict=False)}
 
     @abstractmethod
     def predict_value(self, x: Any) -> Any:
-        """Return the prediction without scores."""
+        """Return the prediction without scores; labels are a list, in the order of the classes."""
+
+    def _explained(self, x: Any) -> Any:
+        """Return the class whose score is explained: of several labels, the one scored highest."""
+        classes = self.classes()
+        if not classes or not self.several:
+            return self.predict_value(x) if classes else None
+        _, margins = self._margins(x)
+        return classes[margins.index(max(margins[: len(classes)]))]
 
     @abstractmethod
     def learn(self, x: Any, label: Any, weight: float) -> None:
@@ -122,7 +153,7 @@ class Adapter(ABC):
         if self.regression or label is None:
             return 0, 1.0
         place, count = self.classes().index(label), len(self.classes())
-        if count > 2:
+        if count > 2 or self.several:
             return place, 1.0
         return 0, 1.0 if place == count - 1 else -1.0
 
@@ -131,7 +162,8 @@ class Adapter(ABC):
     ) -> list[tuple[str, str, float]]:
         """Return the largest weights of a table of outputs and features."""
         classes = self.classes()
-        owners = list(map(text_of, classes[1:] if len(classes) == 2 else classes))
+        one = len(classes) == 2 and not self.several
+        owners = list(map(text_of, classes[1:] if one else classes))
         owners = [""] if self.regression else owners
         table = weights[: len(owners), : len(names)]
         best = np.argsort(-np.abs(table), axis=None, kind="stable")[:count]
@@ -166,18 +198,9 @@ def text_of(name: Any) -> str:
     return str(name)
 
 
-def _scores(classes: list[Any], margins: list[float]) -> dict[str, float]:
-    """Return the score of each class."""
-    if len(classes) == 2:
-        margins = [-margins[0], margins[0]]
-    return {text_of(label): margin for label, margin in zip(classes, margins, strict=False)}
-
-
-def _winner(classes: list[Any], margins: list[float]) -> Any:
-    """Return the class that the model predicts."""
-    if len(classes) == 2:
-        return classes[margins[0] > 0]
-    return classes[margins.index(max(margins))] if classes else None
+def as_label(value: Any) -> Any:
+    """Return a label, or a list of labels as a set."""
+    return frozenset(value) if isinstance(value, list) else value
 
 
 # -- dict streams ---------------------------------------------------------------------------------
@@ -220,7 +243,8 @@ class StreamAdapter(Adapter):
 
     def predict_value(self, x: Any) -> Any:
         """Return the prediction without scores."""
-        return self.model.predict_one(x)
+        found = self.model.predict_one(x)
+        return [label for label in self.classes() if label in found] if self.several else found
 
     def learn(self, x: Any, label: Any, weight: float) -> None:
         """Learn one example."""
@@ -228,7 +252,7 @@ class StreamAdapter(Adapter):
 
     def explain(self, x: Any) -> Decomposition:
         """Return weight × value of each feature; the intercept is the score of no features."""
-        label = None if self.regression else self.predict_value(x)
+        label = self._explained(x)
         output, sign = self._output_of(label)
         added = (sign * self.model._contributions(x)[:, output]).tolist()
         parts = list(zip(x, x.values(), added, strict=True))
@@ -237,7 +261,7 @@ class StreamAdapter(Adapter):
     def _score(self, x: Any, label: Any) -> float:
         if self.regression:
             return float(self.predict_value(x))
-        return _scores(*self._margins(x)).get(text_of(label), 0.0)
+        return self._scores(*self._margins(x)).get(text_of(label), 0.0)
 
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
         """Return the features with the largest weights; hashed features have no names."""
@@ -277,16 +301,20 @@ class EstimatorAdapter(Adapter):
         if not self._learned:
             return 0.0 if self.regression else None
         prediction = self.model.predict(self._rows(x))[0]
+        if self.several:
+            return [label for label in self.classes() if label in prediction]
         return prediction.item() if isinstance(prediction, np.generic) else prediction
 
     def learn(self, x: Any, label: Any, weight: float) -> None:
         """Learn one example."""
-        labels, weights = np.array([label]), np.array([weight])
-        self.model.partial_fit(self._rows(x), labels, sample_weight=weights)
+        labels = [label] if isinstance(label, frozenset) else np.array([label])
+        self.model.partial_fit(self._rows(x), labels, sample_weight=np.array([weight]))
 
 
 class ArrayAdapter(EstimatorAdapter):
     """Lists of numbers."""
+
+    takes_sets = False
 
     def _rows(self, x: Any) -> Any:
         return np.array([x])
@@ -366,6 +394,9 @@ class TextAdapter(EstimatorAdapter):
     def _calibrator(self) -> Calibrator | None:
         return self.model._learner.calibrator if self._learned else None
 
+    def _margins(self, x: Any) -> tuple[list[Any], list[float]]:
+        return self.classes(), self.model._scores_of([x])[0].tolist()
+
     def _recorded(self, margins: list[float]) -> Recorded | None:
         learner = self.model._learner
         if learner.calibrator is None:
@@ -376,7 +407,9 @@ class TextAdapter(EstimatorAdapter):
         """Return the contribution of each word."""
         if not self._learned:
             raise ValueError("Nothing is learned yet.")
-        label = None if self.regression else self.predict_value(x)
+        label = self._explained(x)
+        if label is None and not self.regression:
+            raise ValueError("No label is learned yet.")
         found = self.model.explain(x)[label]
         parts = [(word, 1.0, part) for word, part in found.words]
         return Decomposition(label, found.total, found.intercept, parts)
@@ -405,10 +438,10 @@ def adapter_for(model: Any) -> Adapter:
     name = type(model).__name__
     if name not in ADAPTERS:
         raise ValueError(f"A {name} cannot be served; expected one of {', '.join(ADAPTERS)}.")
-    if getattr(model, "_several", False):
+    if hasattr(model, "_learner") and getattr(model, "_multilabel", False):
         raise ValueError(
-            "The server learns and predicts one class for each example, and this model has learned "
-            "sets of labels; use it in Python."
+            "The server has no indicator matrices, which this model has learned; train a stream or "
+            "a text model with sets of labels."
         )
     return ADAPTERS[name](model)
 
@@ -438,7 +471,10 @@ class Probabilities:
         ``centre`` are the margins of the reference row.
         """
         ready, row = self._ready(calibrator), np.array([margins])
-        found = softmax(bounded(row)) if ready is None else ready.probabilities(row, centre)
+        if ready is None:
+            found = uncalibrated(row, calibrator.classes, calibrator.multilabel)
+        else:
+            found = ready.probabilities(row, centre)
         shares: list[float] = found[0].tolist()
         return shares
 

@@ -88,6 +88,8 @@ def shapes(adapter: Adapter, limits: Limits) -> Shapes:
     name = Annotated[str, Meta(max_length=limits.name)]
     whole = Annotated[int, Meta(ge=-WHOLE, le=WHOLE)]
     label: Any = float if adapter.regression else name | bool | whole | float
+    if adapter.takes_sets and not adapter.regression:
+        label |= Annotated[list[label], Meta(max_length=limits.classes)]
     weight = Annotated[float, Meta(ge=0)]
     x = (adapter.field, adapter.input_type(limits))
     optional = ("id", id | None, None)
@@ -199,11 +201,18 @@ def _rows(tensor: Tensor, limits: Limits) -> int:
 def inferred(asked: Infer, version: int, values: list[Any]) -> dict[str, Any]:
     """Return the answer of the protocol for these predictions."""
     numeric = all(isinstance(v, float) for v in values)
-    data = values if numeric else ["" if v is None else str(v) for v in values]
+    data = values if numeric else [_as_bytes(v) for v in values]
     datatype = "FP64" if numeric else "BYTES"
     output = {"name": "prediction", "shape": [len(data)], "datatype": datatype, "data": data}
     given = {"id": asked.id} if asked.id else {}
     return {"model_name": NAME, "model_version": str(version), **given, "outputs": [output]}
+
+
+def _as_bytes(value: Any) -> str:
+    """Return a prediction as text; several labels as JSON."""
+    if value is None:
+        return ""
+    return msgspec.json.encode(value).decode() if isinstance(value, list) else str(value)
 
 
 # -- the table of calls ------------------------------------------------------------------------

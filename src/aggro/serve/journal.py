@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 
 from aggro.atomic import sync_folder
+from aggro.serve.adapters import as_label
 from aggro.serve.config import Retention
 from aggro.serve.folder import (
     JOURNAL,
@@ -342,8 +343,9 @@ def _again(known: tuple[Any, ...], entry: DelayedLabel | Example) -> Outcome:
 
 
 def _is_same_label(one: bytes, other: bytes) -> bool:
-    """Return whether two labels in JSON are the same class: 1, 1.0 and true are, "1" is not."""
-    return one == other or bool(msgspec.json.decode(one) == msgspec.json.decode(other))
+    """Return whether two labels in JSON are the same: 1, 1.0 and true are, "1" is not."""
+    both = [as_label(msgspec.json.decode(each)) for each in (one, other)]
+    return one == other or bool(both[0] == both[1])
 
 
 def digest_of(features: bytes, x: Any = None) -> bytes:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from aggro.persistence.record import Record
-from aggro.serve.adapters import Adapter
+from aggro.serve.adapters import Adapter, as_label
 from aggro.serve.messages import RequestError
 from aggro.serve.monitoring import Evaluation, Stats
 from aggro.serve.snapshots import Notes, resolve
@@ -37,6 +37,10 @@ def call_model(method: Callable[[Any], T], x: Any) -> T:
         return method(x)
     except MODEL_ERRORS as error:
         raise RequestError(422, str(error)) from error
+
+
+def _labels_in(label: Any) -> frozenset[Any]:
+    return label if isinstance(label, frozenset) else frozenset([label])
 
 
 class Served(msgspec.Struct):
@@ -85,7 +89,7 @@ class Learning:
             self._reject(row.seq, row.rejected)
             return
         x = self.read(row.features) if row.x is None else row.x
-        label = msgspec.json.decode(row.label)
+        label = as_label(msgspec.json.decode(row.label))
         output, confidence = self._before(x, row)
         reason = self._learn(row, x, label)
         self.version, self.checksum = row.seq, row.checksum
@@ -93,7 +97,7 @@ class Learning:
             self._reject(row.seq, reason)
             return
         self.stats.counts["learned"] += 1
-        self.evaluation.add(output, confidence, label, row.label.decode())
+        self.evaluation.add(as_label(output), confidence, label, row.label.decode())
         if row.delay is not None:
             self.evaluation.delays.append(row.delay)
 
@@ -110,7 +114,7 @@ class Learning:
             log.exception("example %d is rejected", row.seq)
             return "The model cannot learn this example."
         if not self.adapter.regression and row.weight > 0:
-            self._classes.add(label)
+            self._classes |= _labels_in(label)
         return None
 
     def check_class(self, label: Any) -> str | None:
@@ -119,11 +123,10 @@ class Learning:
         Only learned classes count. Several requests may bring the last class at the same time, so
         this is checked when a request arrives and again when its turn comes.
         """
-        if (
-            self.adapter.regression
-            or label in self._classes
-            or len(self._classes) < self.max_classes
-        ):
+        if self.adapter.regression:
+            return None
+        new = _labels_in(label) - self._classes
+        if not new or len(self._classes) + len(new) <= self.max_classes:
             return None
         return f"There are {self.max_classes:,} classes already."
 

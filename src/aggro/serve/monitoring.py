@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 RECENT = 500  # examples
 BEFORE = 2000  # … before them, for comparison
 BINS = 10
+COUNTED = 10_000  # classes or sets of labels
 TARGETS = 101  # whose median is the constant prediction of a regression
 ABSURD = 1e100  # distance of a target from the constant prediction
 LARGEST = sys.float_info.max
@@ -42,7 +43,7 @@ class Totals(msgspec.Struct):
     error: float = 0.0  # mistakes, or the sum of absolute errors
     constant: float = 0.0  # the same for the constant prediction
     targets: list[float] = msgspec.field(default_factory=list)  # recent ones of a regression
-    counts: dict[str, int] = msgspec.field(default_factory=dict)  # of each class, as JSON
+    counts: dict[str, int] = msgspec.field(default_factory=dict)  # of the first labels, as JSON
     # Predictions by confidence: number, number of correct ones, sum of confidences.
     predicted: list[int] = msgspec.field(default_factory=lambda: [0] * BINS)
     correct: list[int] = msgspec.field(default_factory=lambda: [0] * BINS)
@@ -103,6 +104,8 @@ class Evaluation:
 
     def _count(self, key: str) -> None:
         counts = self.totals.counts
+        if key not in counts and len(counts) == COUNTED:
+            return
         counts[key] = counts.get(key, 0) + 1
         if self._most_frequent is None or counts[key] > counts[self._most_frequent]:
             self._most_frequent = key

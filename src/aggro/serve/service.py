@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from aggro.serve import calls, messages
-from aggro.serve.adapters import adapter_for
+from aggro.serve.adapters import Adapter, adapter_for, as_label
 from aggro.serve.config import Limits, Retention
 from aggro.serve.folder import lock
 from aggro.serve.journal import Journal
@@ -178,10 +178,10 @@ class Service:
         """Return the label in JSON; raise RequestError if it is one class too many."""
         if self.learning.adapter.regression:
             return encode(float(label))
-        too_many = self.learning.check_class(label)
+        too_many = self.learning.check_class(as_label(label))
         if too_many is not None:
             raise RequestError(422, too_many)
-        return encode(label)
+        return encode(sorted(set(label), key=encode) if isinstance(label, list) else label)
 
     async def update(self, entries: list[Entry]) -> list[calls.Receipt]:
         """Learn records; return their receipts when they are on disk and in the model."""
@@ -272,7 +272,7 @@ class Service:
         return {
             "model": type(adapter.model).__name__,
             "input": adapter.field,
-            "task": "regression" if adapter.regression else "classification",
+            "task": _task(adapter),
             **adapter.facts(),
             "classes": adapter.classes(),
             "examples": self.learning.evaluation.totals.examples,
@@ -291,6 +291,12 @@ class Service:
             "waiting": self.writer.waiting,
             "bytes": size,
         }
+
+
+def _task(adapter: Adapter) -> str:
+    if adapter.regression:
+        return "regression"
+    return "multilabel" if adapter.several else "classification"
 
 
 async def in_slices(items: list[Any]) -> AsyncIterator[Any]:

@@ -11,7 +11,7 @@ from aggro.checks import check_choice, check_count
 from aggro.classes import label_outputs
 from aggro.learner import Array, Learner
 from aggro.settings import Settings, Task, check_settings, class_task, memory_of, selected_axes
-from aggro.sklearn_api import draw_seed
+from aggro.sklearn_api import check_seed, draw_seed
 from aggro.stream.river import RiverProtocol
 from aggro.stream.selecting import SelectingStream, StreamSelection
 from aggro.variants import ESTIMATORS, PLAIN, SELECTED, keywords_of, losses_of
@@ -64,13 +64,13 @@ class StreamLearner(SelectingStream, RiverProtocol):
         C: float | str | None,
         max_features: int | None,
         overflow: str,
-        random_state: int,
+        random_state: Any,
         params: dict[str, Any],
     ) -> None:
         if max_features is not None:
             check_count("max_features", max_features, most=2**31 - 1)
         check_choice("overflow", overflow, OVERFLOWS)
-        check_count("random_state", random_state, least=0)
+        check_seed(random_state)
         self.algorithm, self.C, self.params = algorithm, C, params
         self.max_features, self.overflow, self.random_state = max_features, overflow, random_state
         self._keywords = settings_given(self._regression, algorithm, C, params)

@@ -48,8 +48,8 @@ class StreamClassifier(RecordingStream):
         has not been learned from for the longest time. "hash": names are hashed into
         ``max_features`` buckets from the start. The hash is the same in every process for names
         that are strings, bytes, numbers or tuples of these.
-    random_state : int, default=0
-        Seed for ``average="reservoir"``.
+    random_state : int, RandomState or None, default=0
+        Seed for ``average="reservoir"``; None draws one.
     probability : bool, default=False
         Whether the margin of each example is recorded before it is learned, so that
         ``predict_proba_one`` returns calibrated probabilities.
@@ -85,7 +85,7 @@ class StreamClassifier(RecordingStream):
         C: float | str | None = None,
         max_features: int | None = None,
         overflow: str = "drop",
-        random_state: int = 0,
+        random_state: Any = 0,
         probability: bool = False,
         **params: Any,
     ) -> None:
@@ -225,7 +225,7 @@ class StreamRegressor(StreamLearner):
         C: float | str | None = None,
         max_features: int | None = None,
         overflow: str = "drop",
-        random_state: int = 0,
+        random_state: Any = 0,
         **params: Any,
     ) -> None:
         super().__init__(algorithm, C, max_features, overflow, random_state, params)

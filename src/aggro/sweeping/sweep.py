@@ -24,6 +24,7 @@ from aggro.settings import (
     selected_axes,
     shared_layout,
 )
+from aggro.sklearn_api import check_random_state, check_seed
 from aggro.sweeping.data import Data, Part, open_data
 from aggro.variants import ESTIMATORS, PLAIN, Variant, find, keywords_of
 
@@ -245,7 +246,7 @@ def sweep(
     task: Task | None = None,
     orders: int = 1,
     passes: int = 1,
-    random_state: int = 0,
+    random_state: Any = 0,
     n_jobs: int | None = None,
     **axes: Any,
 ) -> SweepResult:
@@ -267,8 +268,8 @@ def sweep(
         With more than one, the rows are learned in this many random orders (arrays only).
     passes : int, default=1
         Number of passes over the rows. The errors are those of the first pass.
-    random_state : int, default=0
-        Seed for the random orders.
+    random_state : int, RandomState or None, default=0
+        Seed for the random orders; None draws another one in each call.
     n_jobs : int, default=None
         Number of threads that share the settings. None means one, -1 means all cores. The result
         does not depend on it.
@@ -290,7 +291,7 @@ def sweep(
     """
     check_count("orders", orders)
     check_count("passes", passes)
-    check_count("random_state", random_state, least=0)
+    check_seed(random_state)
     lists, threads = read_axes(axes), threads_of(n_jobs)
     if task is not None:
         check_choice("task", task, TASKS)
@@ -332,8 +333,8 @@ def _bundles(rows: list[SweepRow]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _orders(count: int, orders: int, seed: int) -> Iterator[Array | None]:
-    random = np.random.default_rng(seed)
+def _orders(count: int, orders: int, seed: Any) -> Iterator[Array | None]:
+    random = check_random_state(seed)
     for _ in range(orders):
         yield None if orders == 1 else random.permutation(count)
 

@@ -13,18 +13,23 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
-from aggro.checks import check_choice, check_count, check_flag, threads_of
+from aggro.checks import check_choice, threads_of
+from aggro.estimators.held_out import check_early_stopping
+from aggro.estimators.passes import Passes, StopByLoss
 from aggro.io.batch import RawRows
 from aggro.io.columns import numeric_names
 from aggro.learner import Array
 from aggro.selection.report import SelectionReport
+from aggro.selection.selection import ModelSelection
 from aggro.settings import FEATURES, Settings, check_settings
-from aggro.sklearn_api import Estimator, check_fitted
+from aggro.sklearn_api import Estimator, check_fitted, draw_seed
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, MOST_NAMES, TF, Encoder
 from aggro.text.learner import TextLearner
 from aggro.text.options import Options
 from aggro.text.table import Table, check_columns, table_of, table_of_rows
+from aggro.training_batch import TrainingBatch
+from aggro.transaction import Checkpoint, checkpoint_of
 from aggro.variants import EstimatorSettings
 
 RANGES = {"auto": [(1, 1), (1, 2)]}
@@ -33,6 +38,37 @@ OPTIONS = (
     *("analyzer", "lowercase", "stop_words", "token_pattern", "strip_accents", "n_features"),
     *("sublinear_tf", "binary", "min_df", "max_df", "forgetting"),
 )
+
+
+class TextBatch(TrainingBatch):
+    """Texts together with their targets and weights; ``X`` is a table."""
+
+    @property
+    def count(self) -> int:
+        """Number of texts."""
+        return len(self.X)
+
+    @property
+    def rows(self) -> Any:
+        """The texts, which the representations of a selection encode."""
+        return self.X
+
+    known_rows = rows
+
+    def rows_at(self, numbers: Array) -> Table:
+        """Return the texts of these numbers, for predictions."""
+        table: Table = self.X.take(numbers)
+        return table
+
+    def checkpoint(self, learner: ModelSelection) -> Checkpoint:
+        """Return a function that restores a selection after passes over texts that it knows."""
+        parts = [checkpoint_of(learner), *(each.checkpoint_of_all() for each in learner.learners)]
+
+        def restore() -> None:
+            for part in parts:
+                part()
+
+        return restore
 
 
 class TextEstimator(Estimator, RiverProtocol):
@@ -50,13 +86,18 @@ class TextEstimator(Estimator, RiverProtocol):
     columns: Any
     features: str
     max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    early_stopping: bool | str
+    validation_fraction: float
     shuffle: bool
+    verbose: int
     forgetting: float
     keep_names: bool | int
     memory: Any
     mergeable: bool
     n_jobs: int | None
-    random_state: int
+    random_state: Any
 
     def _get_params(self) -> dict[str, Any]:
         return self.get_params()
@@ -77,8 +118,8 @@ class TextEstimator(Estimator, RiverProtocol):
     def _checked(self, outputs: int, several: bool) -> Settings:
         settings = self._settings(outputs, several)
         check_settings(settings, self._kind.losses)
-        check_count("max_iter", self.max_iter)
-        check_flag("shuffle", self.shuffle)
+        Passes.of(self)  # raises if a parameter is invalid
+        check_early_stopping(self)
         check_choice("features", self.features, FEATURES)
         if self.features != "linear" and self.mergeable:
             raise ValueError(
@@ -122,7 +163,7 @@ class TextEstimator(Estimator, RiverProtocol):
             names,
             calibrator is not None,
             self.features,
-            seed := int(np.random.default_rng(self.random_state).integers(2**31 - 1)),
+            seed := draw_seed(self.random_state),
         )
         return TextLearner(encoder, settings, outputs, seed, calibrator)
 
@@ -134,18 +175,20 @@ class TextEstimator(Estimator, RiverProtocol):
         check_columns(self.columns)
         return table_of(X, self.columns)
 
-    def _passes(self, learner: TextLearner, table: Table, targets: dict[str, Any]) -> None:
-        """Learn all rows in several passes; selection ends with the first."""
-        random, threads = np.random.default_rng(self.random_state), threads_of(self.n_jobs)
-        for number in range(self.max_iter):
-            order = np.arange(len(table))
-            if self.shuffle:
-                order = random.permutation(len(table))
-            part = {name: None if each is None else each[order] for name, each in targets.items()}
-            rows = table.take(order) if self.shuffle else table
-            learner.learn(rows, part, threads, again=number > 0, undo=False)
-            if number == 0:
-                learner.keep_best()
+    def _run_passes(
+        self, learner: TextLearner, batch: TextBatch, passes: Passes, rule: StopByLoss
+    ) -> None:
+        """Learn texts pass after pass, and keep the best candidate alone."""
+        selection, records = learner.selection, learner.calibrator is not None
+
+        def train(order: Array | None, *, again: bool) -> None:
+            record = learner.record if records and not again else None
+            batch.train(selection, order, again=again, record=record)
+
+        passes.run(selection, batch, rule, train)
+        held_out = 0 if rule.held_out is None else len(rule.held_out)
+        learner.repeated = selection.examples - (batch.count - held_out)
+        learner.keep_best()
 
     # -- batches of files, as in the linear estimators ----------------------------------------
 

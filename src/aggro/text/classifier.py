@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
-from aggro.calibration.probability_map import softmax
+from aggro.calibration.probability_map import uncalibrated
 from aggro.checks import check_flag, threads_of
 from aggro.classes import Classes, LabelSets, continued_labels, decode
+from aggro.estimators.classifier import check_probability, check_recorded
+from aggro.estimators.held_out import classifier_rule
+from aggro.estimators.passes import Passes
 from aggro.labels import are_sets, label_sets, plain_labels, shown
 from aggro.learner import Array
 from aggro.settings import Settings, class_task
-from aggro.sklearn_api import store_parameters
-from aggro.text.base import TextEstimator, check_count_of, with_weight
+from aggro.sklearn_api import available_if, store_parameters
+from aggro.text.base import TextBatch, TextEstimator, check_count_of, with_weight
 from aggro.text.explain import Explained
 from aggro.text.learner import TextLearner
 from aggro.text.options import WORDS
@@ -27,7 +30,7 @@ from aggro.variants import ESTIMATORS
 
 
 class TextClassifier(Explained, TextEstimator):
-    """Classifier of texts that learns in one pass and selects its settings while it learns.
+    """Classifier of texts that selects its settings while it learns.
 
     It selects between term frequencies and running inverse document frequencies, words and words
     with their pairs, and the parameter C, the metric and the averaging of the Passive-Aggressive
@@ -54,18 +57,16 @@ binary, min_df, max_df
     features : {"linear", "fourier", "bins", "both"}, default="linear"
         Features of the numeric columns. "linear": numbers over their root mean square. The others
         are non-linear (see ``FeatureMap``) and have separate features for missing numbers.
-    max_iter : int, default=1
-        Passes of ``fit`` over the texts. Selection ends with the first.
-    shuffle : bool, default=True
-        Take the texts of ``fit`` in random order.
+    max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, verbose
+        As in ``AutoClassifier``. ``fit`` selects in its first pass and keeps the best candidate.
     forgetting : float, default=0.0
         For streams with drift: the weight of past texts that a new one replaces, in document
         frequencies, in a diagonal metric and in the records of candidates.
     keep_names : bool or int, default=True
         Remember words for ``top_words``: the given number of the most frequent ones, by default a
         quarter of a million.
-    probability : bool, default=True
-        Record margins while learning, for ``predict_proba``. The model is the same.
+    probability
+        As in ``PassiveAggressiveClassifier``.
     memory : int, float or str, default=None
         Memory limit of model selection in bytes, or a size such as "512MiB"; by default one GiB, or
         a quarter of the machine's memory if that is less. As words and classes are added, the worst
@@ -74,8 +75,8 @@ binary, min_df, max_df
         Count the updates of each weight, for ``aggro.merge``. The model is the same.
     n_jobs : int, default=None
         Threads: None is one, -1 all cores. The result is the same for any number.
-    random_state : int, default=0
-        Seed of the order of ``fit``.
+    random_state
+        As in ``PassiveAggressiveClassifier``.
 
     Examples
     --------
@@ -116,15 +117,20 @@ binary, min_df, max_df
         max_df: float = 1.0,
         columns: Any = None,
         features: str = "linear",
-        max_iter: int = 1,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         shuffle: bool = True,
+        verbose: int = 0,
         forgetting: float = 0.0,
         keep_names: bool | int = True,
-        probability: bool = True,
+        probability: bool = False,
         memory: int | float | str | None = None,
         mergeable: bool = False,
         n_jobs: int | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         store_parameters(self, locals())
 
@@ -149,7 +155,8 @@ binary, min_df, max_df
         weights = read_weights(sample_weight, len(table), "text")
         table, targets = with_weight(table, {"labels": labels}, weights)
         labels = targets.pop("labels")
-        if are_sets(labels):
+        several = are_sets(labels)
+        if several:
             known: Classes = LabelSets.of(labels)
             targets |= known.targets(labels)
         else:
@@ -160,8 +167,12 @@ binary, min_df, max_df
                 "begin with one: use partial_fit."
             )
         with Transaction(checkpoint_of(self)):
-            learner = self._new_learner(known.outputs, known.task == "multilabel")
-            self._passes(learner, table, targets)
+            learner, passes = self._new_learner(known.outputs, several), Passes.of(self)
+            batch = TextBatch(table, targets, threads_of(self.n_jobs))
+            given, names = (targets["values"], None) if several else (labels, known.labels)
+            selection = learner.selection
+            rule = classifier_rule(self, passes, selection, batch, given, names, batch.weights)
+            self._run_passes(learner, batch, passes, rule)
             return self._become(learner, known)
 
     def partial_fit(
@@ -346,32 +357,34 @@ binary, min_df, max_df
             known.decode(scores) if isinstance(known, LabelSets) else decode(known.labels, scores)
         )
 
+    @available_if(check_probability)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text; those of labels are independent.
 
         They are fitted to the margins of texts before these were learned.
         """
-        learner = self._fitted()
-        if learner.calibrator is None:
-            raise AttributeError("TextClassifier has probabilities only with probability=True.")
-        return learner.probabilities(self._scores_of(X))[:, : len(self.classes_)]
+        check_recorded(self._fitted().calibrator)
+        return self._probabilities_of(self._scores_of(X))
 
     def _probabilities_of(self, scores: Array) -> Array:
         """Return the probability of each class; a softmax if no margins were recorded."""
         learner = self._fitted()
-        return softmax(scores) if learner.calibrator is None else learner.probabilities(scores)
+        if learner.calibrator is None:
+            return uncalibrated(scores, len(self.classes_), self._several)
+        return learner.probabilities(scores)[:, : len(self.classes_)]
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one text; None before any class is known."""
         return self.predict([x]).tolist()[0] if self.__sklearn_is_fitted__() else None
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each class for one text; ``{}`` before any class is known."""
-        if not self.probability:
-            raise NotImplementedError("predict_proba_one needs TextClassifier(probability=True).")
+        """Return the probability of each class for one text; without ``probability`` by a softmax.
+
+        It is ``{}`` before any class is known.
+        """
         if not self.__sklearn_is_fitted__():
             return {}
-        found = self.predict_proba([x])[0].tolist()
+        found = self._probabilities_of(self._scores_of([x]))[0].tolist()
         return dict(zip(self.classes_.tolist(), found, strict=True))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -102,7 +102,7 @@ class TextLearner:
         unless ``undo`` is false because the caller discards the learner.
         """
         with self.turns.take():
-            record = None if again or self.calibrator is None else self._record
+            record = None if again or self.calibrator is None else self.record
             if again:
                 self.selection.freeze_means()
             before = self.examples
@@ -114,7 +114,8 @@ class TextLearner:
                     self.selection.freeze_means(False)
                     self.repeated += self.examples - before
 
-    def _record(self, targets: dict[str, Any], margins: Array) -> None:
+    def record(self, targets: dict[str, Any], margins: Array) -> None:
+        """Record the margins of a block for the probabilities."""
         assert self.calibrator is not None
         outcomes = targets["labels"] if "labels" in targets else targets["values"]
         weights = targets.get("weights")

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import threads_of
+from aggro.estimators.held_out import regressor_rule
+from aggro.estimators.passes import Passes
 from aggro.learner import Array
 from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
-from aggro.text.base import TextEstimator, check_count_of, with_weight
+from aggro.text.base import TextBatch, TextEstimator, check_count_of, with_weight
 from aggro.text.explain import Explained
 from aggro.text.options import WORDS
 from aggro.text.table import Table
@@ -22,7 +24,7 @@ LARGEST = 1e30  # of a target: the weights are single precision
 
 
 class TextRegressor(Explained, TextEstimator):
-    """Regressor of texts that learns in one pass and selects its settings while it learns.
+    """Regressor of texts that selects its settings while it learns.
 
     Parameters
     ----------
@@ -31,9 +33,11 @@ class TextRegressor(Explained, TextEstimator):
     criterion : {"absolute", "squared"}, default="absolute"
         The recent error by which candidates are compared.
     ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
-strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, features, max_iter, \
-shuffle, forgetting, keep_names, memory, mergeable, n_jobs, random_state
+strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, features, forgetting, \
+keep_names, memory, mergeable, n_jobs, random_state
         As in ``TextClassifier``; the candidate with the least recent error predicts.
+    max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, verbose
+        As in ``AutoRegressor``.
 
     Examples
     --------
@@ -69,14 +73,19 @@ shuffle, forgetting, keep_names, memory, mergeable, n_jobs, random_state
         max_df: float = 1.0,
         columns: Any = None,
         features: str = "linear",
-        max_iter: int = 1,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         shuffle: bool = True,
+        verbose: int = 0,
         forgetting: float = 0.0,
         keep_names: bool | int = True,
         memory: int | float | str | None = None,
         mergeable: bool = False,
         n_jobs: int | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         store_parameters(self, locals())
 
@@ -88,8 +97,10 @@ shuffle, forgetting, keep_names, memory, mergeable, n_jobs, random_state
         if not len(table):
             raise ValueError("fit needs texts of positive weight; X has none.")
         with Transaction(checkpoint_of(self)):
-            learner = self._new_learner(1)
-            self._passes(learner, table, targets)
+            learner, passes = self._new_learner(1), Passes.of(self)
+            batch = TextBatch(table, targets, threads_of(self.n_jobs))
+            rule = regressor_rule(self, passes, learner.selection, batch, targets["values"])
+            self._run_passes(learner, batch, passes, rule)
             self._learner = learner
             return self
 

@@ -38,7 +38,9 @@ MODELS = {
     "auto-regressor": aggro.AutoRegressor(features="linear", random_state=0),
     "stream": aggro.StreamClassifier("SPA-I", C="auto", probability=True),
     "stream-regressor": aggro.StreamRegressor("PAR-I", max_features=16, overflow="hash"),
-    "text": aggro.TextClassifier(n_features=2**6, keep_names=True, random_state=0),
+    "text": aggro.TextClassifier(
+        probability=True, n_features=2**6, keep_names=True, random_state=0
+    ),
     "text-regressor": aggro.TextRegressor(
         n_features=2**6, ngram_range=(1, 1), C=1.0, random_state=0
     ),

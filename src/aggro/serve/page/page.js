@@ -208,7 +208,12 @@ function problem(error) {
 
 // A label has the type of the class it names: "1", 1 and true are three classes. A new class has
 // the type of the others, and is a text where there are none.
+// Labels of a set are separated by commas.
 function labelOf(text, model) {
+  if (model.task === "multilabel") {
+    const words = text.split(",").map((word) => word.trim()).filter((word) => word);
+    return words.map((word) => labelOf(word, { ...model, task: "classification" }));
+  }
   const word = text.trim();
   const number = word === "" ? NaN : Number(word);
   if (model.task === "regression") {
