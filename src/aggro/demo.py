@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from aggro.extras import optional
 from aggro.learner import Array
-from aggro.plot import close_figure, open_figure
-from aggro.variants import from_name
+from aggro.plot import draw_curves
+from aggro.sweeping.sweep import sweep
 
-NAMES = ("Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI")
+NAMES = ["Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI"]
 PICTURE = Path("demo") / "learning-curve.png"
 
 
@@ -26,71 +26,26 @@ def digits(copies: int = 8, seed: int = 0) -> tuple[Array, Array]:
     return X[order], y[order]
 
 
-def checkpoints(count: int) -> list[int]:
-    """Return 128, 256, 512, ... up to count."""
-    points = [128 * 2**k for k in range(20) if 128 * 2**k < count]
-    return [*points, count]
-
-
-def watch(model: Any, X: Array, y: Array) -> list[tuple[int, int, int]]:
-    """Learn the stream and return (examples, mistakes, updates) at each checkpoint."""
-    history, start = [], 0
-    classes = np.unique(y)
-    for end in checkpoints(len(y)):
-        for piece in np.array_split(np.arange(start, end), max(1, (end - start) // 64)):
-            model.partial_fit(X[piece], y[piece], classes=classes)
-        history.append((end, model.n_mistakes_, model.n_updates_))
-        start = end
-    return history
-
-
-def table(name: str, history: list[tuple[int, int, int]]) -> str:
-    """Return the progressive validation of one learner as text."""
-    lines = [f"\n{name}", "  examples   error so far   since last    updates"]
-    before = (0, 0, 0)
-    for now in history:
-        recent = (now[1] - before[1]) / (now[0] - before[0])
-        lines.append(f"  {now[0]:>8}   {now[1] / now[0]:>11.1%}  {recent:>11.1%}   {now[2]:>8}")
-        before = now
+def table(name: str, curve: Sequence[tuple[int, float]]) -> str:
+    """Return the progressive error of one variant as text."""
+    lines, seen, mistakes = [f"\n{name}", "  examples   error so far   since last"], 0, 0.0
+    for count, error in curve:
+        recent = (count * error - mistakes) / (count - seen)
+        lines.append(f"  {count:>8}   {error:>11.1%}  {recent:>11.1%}")
+        seen, mistakes = count, count * error
     return "\n".join(lines)
-
-
-def draw(histories: dict[str, list[tuple[int, int, int]]], path: Path) -> None:
-    """Draw the error so far of every learner against the examples seen."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure, (axes,) = open_figure(path, figsize=(7.5, 4.5))
-    styles = zip(("#999999", "#0072B2", "#D55E00", "#009E73", "#CC79A7"), "sovD^", strict=True)
-    for (name, history), (colour, marker) in zip(histories.items(), styles, strict=True):
-        seen, mistakes, _ = np.array(history).T
-        error = 100 * mistakes / seen
-        axes.plot(
-            seen,
-            error,
-            marker=marker,
-            color=colour,
-            lw=1.8,
-            ms=5,
-            label=f"{name}  {error[-1]:.1f} %",
-        )
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(seen, [f"{n:,}" for n in seen], rotation=30)
-    axes.set_xlabel("examples seen (each predicted first, then learned)")
-    axes.set_ylabel("mistakes so far, %")
-    axes.set_ylim(bottom=0)
-    axes.legend(title="one pass over noisy digits", frameon=False)
-    close_figure(figure, path)
 
 
 def main() -> None:
     """Run the demonstration."""
     X, y = digits()
     print(f"{len(y)} noisy handwritten digits, seen once, each predicted before it is learned.")
-    histories = {}
-    for name in NAMES:
-        params = {} if name == "Perceptron" else {"C": 1.0 if name == "PAM-I-diag" else 0.1}
-        histories[name] = watch(from_name(name, **params), X, y)
-        print(table(name, histories[name]), flush=True)
-    draw(histories, PICTURE)
+    result = sweep(X, y, algorithm=NAMES, C=0.1)
+    curves = {str(row.params["algorithm"]): row.curve for row in result.rows}
+    for name, curve in curves.items():
+        print(table(name, curve))
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    draw_curves(curves, None, "mistakes", str(PICTURE))
     print(f"\nThe learning curves are in {PICTURE}.")
 
 
