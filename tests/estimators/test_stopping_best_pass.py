@@ -38,6 +38,18 @@ def test_passes_end_before_noise_is_fitted():
     assert model.score(new, truth) > plain.score(new, truth) + 0.01
 
 
+def test_passes_end_when_quality_declines():
+    rule = KeepBestPass(
+        np.array([0]), lambda _: {None: next(qualities)}, lambda _: list, 0.001, 5, decline=2
+    )
+    qualities, learner = iter([0.5, 0.6, 0.59, 0.6, 0.599, 0.598]), object()
+    ended = []
+    while not ended or not ended[-1]:
+        rule.before_pass(learner)
+        ended.append(rule.ends(learner, 0.0))
+    assert len(ended) == 6 and rule.best_pass == 2
+
+
 # Qualities of two candidates on held-out rows, losses of the passes, passes made, and the pass and
 # candidate that are kept.
 FALLING = [9, 8, 7, 6, 5, 4, 3, 2, 1]

@@ -13,7 +13,14 @@ from sklearn.inspection import permutation_importance
 
 import aggro
 from aggro import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier
+from aggro.learner import rows_of
 from aggro.persistence import ModelFileError
+from aggro.selection.common import (
+    candidate_scores,
+    keep_promising,
+    keep_smaller_C,
+    make_learner,
+)
 
 KINDS = ("fourier", "bins", "both")
 EVERY = (*KINDS, "auto")
@@ -68,6 +75,35 @@ def test_fit_makes_passes_and_generalises():
     regressor = AutoRegressor(features="auto", random_state=0).fit(X, y)
     X_test, y_test = numbers(1000, seed=1)
     assert regressor.score(X_test, y_test) > 0.9
+
+
+def test_fit_keeps_mapped_features_that_need_several_passes():
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (4000, 4))
+    y = 20 * X @ [3.0, -2.0, 1.0, 2.0] + np.sin(4 * X[:, 0])  # almost linear
+    errors = []
+    for features in ("linear", "auto"):
+        model = AutoRegressor(features=features, random_state=0).fit(X[:3000], y[:3000])
+        errors.append(np.abs(model.predict(X[3000:]) - y[3000:]).mean())
+    assert model.best_params_["features"] == "both" and errors[1] < 0.6 * errors[0]
+
+
+def test_passes_keep_ever_fewer_candidates():
+    X, y = problem(4000)
+    selection = make_learner(AutoClassifier()._settings("binary"), X.shape[1], 2, rows=len(y))
+    keep_smaller_C(selection)
+    selection.learn(rows_of(X), labels=y)
+    selection.freeze_means()
+    assert sorted(each.representation for each in selection.learners) == [0, 1]
+    qualities = {place: -float(place[1] != 1) for place in candidate_scores(selection, rows_of(X))}
+    linear = next(i for i, each in enumerate(selection.learners) if each.representation == 0)
+    smaller, best = (selection.learners[linear].all_settings[c].C for c in (0, 1))
+    qualities[linear, 1] = 1.0
+    assert keep_promising(selection, qualities) == (0, 1)
+    assert [each.C for each in selection.learners[0].all_settings] == [smaller, best]
+    assert [each.representation for each in selection.learners] == [0, 1]  # maps learn slowly
+    assert keep_promising(selection, {(0, 0): 0.5, (0, 1): 0.1, (1, 0): 0.6, (1, 1): 0.7}) == (0, 0)
+    assert [(each.representation, each.models) for each in selection.learners] == [(1, 1)]
 
 
 def test_plain_estimators_take_feature_maps():

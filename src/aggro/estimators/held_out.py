@@ -29,7 +29,7 @@ from aggro.selection.common import (
     candidate_scores,
     is_mapped,
     keep_smaller_C,
-    kinds_considered,
+    kinds_of_candidates,
 )
 from aggro.settings import CRITERIA
 from aggro.sklearn_api import check_random_state, draw_seed
@@ -37,6 +37,8 @@ from aggro.training_batch import TrainingBatch
 
 # Regressors with early_stopping="auto" hold out one row in REGRESSION_SHARE, within these limits.
 REGRESSION_SHARE, REGRESSION_LEAST, REGRESSION_MOST = 10, 50, 1000
+# With mapped features, quality rises and falls smoothly, and passes are expensive.
+MAPPED_DECLINE = 2
 
 
 def check_early_stopping(estimator: Any) -> None:
@@ -79,7 +81,8 @@ def classifier_rule(
             )
         keep_smaller_C(learner)
         qualities = _negative_log_loss(batch, rows)
-        return KeepBestPass(rows, qualities, batch.checkpoint, *passes.patience)
+        keep_best = (rows, qualities, batch.checkpoint, *passes.patience)
+        return KeepBestPass(*keep_best, decline=_decline(learner))
     if not stops:
         return StopByLoss(*passes.patience)
     numbers = None if labels is None else np.unique(y, return_inverse=True)[1]
@@ -127,7 +130,12 @@ def _best_pass_of_regressor(
     rows = np.sort(order[:count])
     keep_smaller_C(learner)
     keep_best = (rows, qualities(rows), batch.checkpoint, *passes.patience)
-    return KeepBestPass(*keep_best, needs_loss=False)
+    return KeepBestPass(*keep_best, needs_loss=False, decline=_decline(learner))
+
+
+def _decline(learner: Any) -> int | None:
+    """Return how many passes without any improvement end the passes."""
+    return MAPPED_DECLINE if is_mapped(learner) else None
 
 
 def _selects_pass(passes: Passes, learner: Any) -> bool:
@@ -205,7 +213,7 @@ def _by_kind(qualities: Qualities) -> Qualities:
 
     def named(learner: Any) -> dict[Any, float]:
         found = qualities(learner)
-        return {kind: found[each] for kind, each in kinds_considered(learner).items()}
+        return {kind: found[each] for kind, each in kinds_of_candidates(learner).items()}
 
     return named
 

@@ -13,7 +13,7 @@ import numpy as np
 from aggro import _core
 from aggro.checks import check_count, check_number
 from aggro.learner import Array
-from aggro.selection.common import Kind, choose, kinds_considered
+from aggro.selection.common import Kind, choose, keep_promising, kinds_of_candidates
 from aggro.sklearn_api import check_seed, exception, random_seeds
 from aggro.training_batch import TrainingBatch
 from aggro.transaction import Checkpoint
@@ -225,16 +225,26 @@ class StopAfterPass(StopByLoss):
     def __init__(self, number: int, kind: Kind, max_iter: int) -> None:
         super().__init__(-np.inf, max_iter)
         self.left = number if number < max_iter else np.inf  # more passes may be better
-        self.kind = kind
+        self.kind, self.made = kind, 0
+
+    def before_pass(self, learner: Any) -> None:
+        """Continue with the candidate of the selected kind, once the first pass has placed C."""
+        if self.made == 1:
+            self._choose(learner)
 
     def ends(self, learner: Any, loss: float) -> bool:
         """Return whether the last pass was the selected one."""
+        self.made += 1
         self.left -= 1
         return self.left == 0
 
     def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
         """Let the candidate of the selected kind predict."""
-        kinds = kinds_considered(learner)
+        if self.made == 1:
+            self._choose(learner)
+
+    def _choose(self, learner: Any) -> None:
+        kinds = kinds_of_candidates(learner)
         predicts = next(iter(kinds.values()))  # the kind may have been removed in the first pass
         choose(learner, kinds.get(self.kind, predicts))
 
@@ -243,7 +253,8 @@ class KeepBestPass(EvaluatePasses):
     """Restore the best pass, judged by held-out rows, which are learned at the end.
 
     At the end the learner returns to the best pass and candidate, and learns the held-out rows. At
-    most one copy of what the passes change is stored at a time.
+    most one copy of what the passes change is stored at a time. The passes also end when
+    ``decline`` of them in a row have not improved the best quality at all.
     """
 
     trial = False
@@ -257,9 +268,11 @@ class KeepBestPass(EvaluatePasses):
         passes: int,
         *,
         needs_loss: bool = True,
+        decline: int | None = None,
     ) -> None:
         super().__init__(held_out, qualities, tol, passes, needs_loss=needs_loss)
         self.checkpoint = checkpoint
+        self.decline = None if decline is None else Patience(0.0, decline)
         self.made, self.best = 0, -np.inf
         self.best_pass, self.candidate = 1, 0
         self.restore: Checkpoint | None = None
@@ -268,6 +281,7 @@ class KeepBestPass(EvaluatePasses):
         """Copy the learner if the previous pass was the best so far."""
         if self.made and self.best_pass == self.made:
             self.restore = None  # frees the older copy first
+            self.candidate = keep_promising(learner, self.record[-1])
             self.restore = self.checkpoint(learner)
 
     def ends(self, learner: Any, loss: float) -> bool:
@@ -278,7 +292,7 @@ class KeepBestPass(EvaluatePasses):
         if self.made == 1 or qualities[candidate] > self.best:
             self.best, self.best_pass = qualities[candidate], self.made
             self.candidate = candidate
-        return ends
+        return ends or (self.decline is not None and self.decline.ends_with(qualities[candidate]))
 
     def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
         """Restore the best pass and learn the held-out rows."""

@@ -417,29 +417,25 @@ class Candidates:
         """Return the intercepts that predict."""
         return self._predictor().intercept()
 
-    def considered(self) -> list[tuple[int, int]]:
-        """Return the best candidate of each learner and that of the next smaller C.
-
-        The one that predicts is first. A C that is best in one pass may be too large for several.
-        """
+    def bests(self) -> dict[int, int]:
+        """Return the best candidate of each learner; the learner that predicts is first."""
         leading, predicts = self.best
-        bests = {leading: predicts}
-        bests |= {i: each.model.chosen for i, each in enumerate(self.learners) if i != leading}
-        return [
-            (i, candidate)
-            for i, best in bests.items()
-            for candidate in range(best, max(best - 2, -1), -1)
-        ]
+        others = {i: each.model.chosen for i, each in enumerate(self.learners) if i != leading}
+        return {leading: predicts, **others}
 
     def candidate_scores(self, rows: Any) -> dict[tuple[int, int], Array]:
-        """Return the scores of the considered candidates, keyed by learner and candidate."""
-        return {
-            (i, candidate): self._in_pieces(
-                rows, 1, learner, functools.partial(learner.scores, which=candidate)
-            )
-            for i, candidate in self.considered()
-            for learner in self.learners[i : i + 1]
-        }
+        """Return the scores of all candidates, keyed by learner and candidate.
+
+        The one that predicts is first.
+        """
+        scores: dict[tuple[int, int], Array] = {}
+        for i, best in self.bests().items():
+            learner = self.learners[i]
+            score = functools.partial(learner.model.score, threads=1)
+            parts = np.split(self._in_pieces(rows, 1, learner, score), learner.models, axis=1)
+            order = sorted(range(learner.models), key=lambda each: (each != best, -each))
+            scores |= {(i, candidate): parts[candidate] for candidate in order}
+        return scores
 
     def __getstate__(self) -> dict[str, Any]:
         return {n: value for n, value in self.__dict__.items() if n not in ("turns", "history")}

@@ -15,7 +15,8 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, selected_axes
 
 AnyLearner = Learner | ModelSelection
-Kind = tuple[int, int]  # representation, and place below the best C, of a candidate of ``fit``
+Place = tuple[int, int]  # learner, and its candidate
+Kind = tuple[int, int]  # representation, and steps of C below the best, of a candidate of ``fit``
 SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
 
 
@@ -98,22 +99,22 @@ def progressive_loss(learner: AnyLearner) -> tuple[float, float]:
 
 
 def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[Any, Array]:
-    """Return the scores of the candidates that ``fit`` considers in every pass."""
+    """Return the scores of all candidates, the one that predicts first."""
     if isinstance(learner, ModelSelection):
         return learner.candidate_scores(rows)
     return {None: learner.scores(rows)}
 
 
-def kinds_considered(selection: ModelSelection) -> dict[Kind, tuple[int, int]]:
-    """Return the candidates that ``fit`` considers, the one that predicts first.
+def kinds_of_candidates(selection: ModelSelection) -> dict[Kind, Place]:
+    """Return the candidates of ``fit`` by kind, the one that predicts first.
 
     Between passes there is one learner of each representation.
     """
-    kinds: dict[Kind, tuple[int, int]] = {}
-    for place in selection.considered():
-        which = selection.learners[place[0]].representation
-        kinds[which, sum(known == which for known, _ in kinds)] = place
-    return kinds
+    return {
+        (selection.learners[i].representation, best - candidate): (i, candidate)
+        for i, best in selection.bests().items()
+        for candidate in sorted(range(selection.learners[i].models), key=best.__ne__)
+    }
 
 
 def choose(learner: AnyLearner, candidate: Any) -> None:
@@ -126,3 +127,10 @@ def keep_smaller_C(learner: AnyLearner) -> None:
     """Keep some values of C below the best one, which may be better in several passes."""
     if isinstance(learner, ModelSelection):
         learner.below = SMALLER
+
+
+def keep_promising(learner: AnyLearner, qualities: dict[Any, float]) -> Any:
+    """Remove candidates that more passes will not make the best; return the new place of that."""
+    if isinstance(learner, ModelSelection):
+        return learner.keep_promising(qualities)
+    return max(qualities, key=qualities.__getitem__)

@@ -31,6 +31,7 @@ from aggro.selection.learners import (
     first_learners,
     move_grid,
     narrowed,
+    select,
     within_grid,
 )
 from aggro.selection.memory import affordable, fits_into_memory, importance_of
@@ -317,7 +318,8 @@ class ModelSelection(Candidates):
         if tests:
             drift = drift.verified(learners[0].model.drift_record)  # the best one at a restart
             drift = drift.tested(self._drift_sums(), self._regression)
-        stay = remaining(learners, elapsed, self._regression, self.space) if tests else learners
+        space = replace(self.space, patience=NEVER) if self.below else self.space
+        stay = remaining(learners, elapsed, self._regression, space) if tests else learners
         moved = [move_grid(each, tests, elapsed, self.below) for each in stay]
         together = ensemble.predicts(learners)
         if together:
@@ -475,6 +477,34 @@ class ModelSelection(Candidates):
         self.frozen = frozen
         for learner in self.learners:
             learner.freeze_means(frozen)
+
+    def keep_promising(self, qualities: dict[tuple[int, int], float]) -> tuple[int, int]:
+        """Keep the candidates that may be the best after more passes over the same rows.
+
+        Mapped features learn more slowly than the columns, and a small C more slowly than a large
+        one. So a representation that is worse now and learns faster is removed, and of each other
+        one the best C and the next smaller one remain, later the best alone. Return the new place
+        of the best candidate.
+        """
+        leading, _ = max(qualities, key=qualities.__getitem__)
+        first = self.learners[leading]
+        stay: list[Learner] = []
+        removed: list[Learner] = []
+        for i, each in enumerate(self.learners):
+            if each is not first and each.representation < first.representation:
+                removed.append(each)
+                continue
+            top = max(
+                range(each.models), key=lambda candidate: (qualities[i, candidate], -candidate)
+            )
+            kept = range(max(top - (each.models > 2), 0), top + 1)
+            if len(kept) < each.models:
+                each = select(each, kept, [each.all_settings[candidate] for candidate in kept])
+                each.freeze_means(self.frozen)
+            stay.insert(0 if i == leading else len(stay), each)
+        place = (0, stay[0].models - 1)
+        self._go_on_with_first(stay, removed, place[1])
+        return place
 
     def choose(self, place: tuple[int, int]) -> None:
         """Keep one learner; let this candidate of it predict, until new rows are learned."""
