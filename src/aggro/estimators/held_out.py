@@ -181,6 +181,7 @@ def _qualities(
 # If features are mapped, too few rows to hold some out, from FEWEST on, are divided into FOLDS
 # parts. Each trial holds one of them out, until EVALUATED rows have evaluated the passes.
 FEWEST, FOLDS, EVALUATED = 100, 5, 600
+STEPS_TRIED = (0, 1)  # of C below the best; on few rows the best of more is a matter of chance
 CLEAR = 2.0  # standard errors by which mapped features must be better than linear ones
 
 
@@ -213,7 +214,8 @@ def _by_kind(qualities: Qualities) -> Qualities:
 
     def named(learner: Any) -> dict[Any, float]:
         found = qualities(learner)
-        return {kind: found[each] for kind, each in kinds_of_candidates(learner).items()}
+        kinds = kinds_of_candidates(learner).items()
+        return {kind: found[each] for kind, each in kinds if kind[1] in STEPS_TRIED}
 
     return named
 

@@ -239,9 +239,8 @@ class StopAfterPass(StopByLoss):
         return self.left == 0
 
     def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
-        """Let the candidate of the selected kind predict."""
-        if self.made == 1:
-            self._choose(learner)
+        """Let the candidate of the selected kind predict, also if new rows may follow."""
+        self._choose(learner)
 
     def _choose(self, learner: Any) -> None:
         kinds = kinds_of_candidates(learner)
