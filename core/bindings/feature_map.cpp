@@ -200,15 +200,18 @@ void bind_feature_map(nb::module_& m) {
             "map",
             [](FeatureMapCore& self, const Rows& rows, const Layouts& layouts, bool learn,
                const std::optional<Integers>& order, const std::optional<Doubles>& weights,
-               bool single, bool missing) {
-                return single ? self.rows<float>(rows, layouts, learn, missing, order, weights)
-                              : self.rows<double>(rows, layouts, learn, missing, order, weights);
+               bool single, bool missing, bool append) {
+                const auto map = [&]<class T>(T) {
+                    return self.rows<T>(rows, layouts, learn, missing, append, order, weights);
+                };
+                return single ? map(0.0f) : map(0.0);
             },
             "rows"_a, "layouts"_a, "learn"_a = false, "order"_a = nb::none(),
-            "weights"_a = nb::none(), "single"_a = false, "missing"_a = true,
+            "weights"_a = nb::none(), "single"_a = false, "missing"_a = true, "append"_a = false,
             "Return the features of rows in some layouts, each as a matrix, or as data, indices, "
             "indptr and width of a sparse one. With learn, rows of positive weight update the "
-            "statistics first. Without missing, NaN is an error.")
+            "statistics first. Without missing, NaN is an error. With append, columns that the map "
+            "does not have follow the features, scaled to length one in each row.")
         .def(
             "grow",
             [](FeatureMapCore& self, std::size_t columns) {

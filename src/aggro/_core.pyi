@@ -865,9 +865,9 @@ class FeatureMap:
     def features(self, layout: int) -> int:
         """Number of features of a layout."""
 
-    def map(self, rows: Rows, layouts: Sequence[int], learn: bool = False, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, single: bool = False, missing: bool = True) -> list:
+    def map(self, rows: Rows, layouts: Sequence[int], learn: bool = False, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, single: bool = False, missing: bool = True, append: bool = False) -> list:
         """
-        Return the features of rows in some layouts, each as a matrix, or as data, indices, indptr and width of a sparse one. With learn, rows of positive weight update the statistics first. Without missing, NaN is an error.
+        Return the features of rows in some layouts, each as a matrix, or as data, indices, indptr and width of a sparse one. With learn, rows of positive weight update the statistics first. Without missing, NaN is an error. With append, columns that the map does not have follow the features, scaled to length one in each row.
         """
 
     def grow(self, columns: int) -> None:

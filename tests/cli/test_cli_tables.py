@@ -146,7 +146,7 @@ def test_wide_hashed_tables_select_a_scale(tmp_path, monkeypatch, capsys):
         for u, v, c in zip(a.tolist(), b.tolist(), city.tolist(), strict=True)
     ]
     write_rows(tmp_path / "t.csv", rows)
-    run("train t.csv --label y -o m.aggro --json report.json")
+    run("train t.csv --label y --features linear -o m.aggro --json report.json")
     shown = capsys.readouterr().out
     assert "262,146 features" in shown
     assert "scale=online" in shown
@@ -174,6 +174,28 @@ def test_models_of_non_linear_features_are_described(tmp_path, monkeypatch, caps
     assert "non-linear features cannot be merged" in capsys.readouterr().err
     run("compare t.csv --label y --algorithms PA-I,PA-II --features bins", code=1)
     assert "sweep compares linear models" in capsys.readouterr().err
+
+
+def test_numbers_beside_categories_are_mapped(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    shift = {"Oslo": 0.0, "Rome": 0.3, "Bern": -0.3}
+    columns = (*rng.uniform(-1, 1, (2, 4000)).tolist(), rng.choice(list(shift), 4000).tolist())
+    rows = [
+        {"y": "yes" if a * b + shift[city] > 0 else "no", "a": a, "city": city, "b": b}
+        for a, b, city in zip(*columns, strict=True)
+    ]
+    write_rows(tmp_path / "t.csv", rows)
+    run("train t.csv --label y -o m.aggro --test t.csv --json report.json")
+    assert accuracy(tmp_path / "report.json") > 0.9
+    assert "features=both" in capsys.readouterr().out
+    run("explain m.aggro t.csv --row 4")
+    shown = capsys.readouterr().out
+    assert shown.startswith(rows[3]["y"])
+    names = {line.split()[-1] for line in shown.splitlines()[2:]}
+    assert names == {"a", "b", f"city={rows[3]['city']}"}
+    run("train t.csv --resume m.aggro -o more.aggro --passes 2 --json report.json --test t.csv")
+    assert accuracy(tmp_path / "report.json") > 0.95
 
 
 def test_info_and_explain_name_categories(customers, tmp_path, capsys):

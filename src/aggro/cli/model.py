@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from aggro.cli.reading import TABLE, Reading, source_of
 from aggro.estimators import counters
 from aggro.estimators.auto import AutoClassifier, AutoRegressor
 from aggro.io.batch import RawRows, looks_continuous
+from aggro.io.columns import numeric_names
 from aggro.io.sources import expand, format_of
 from aggro.io.strings import MOST_NAMES
 from aggro.labels import chosen
@@ -256,8 +257,11 @@ def selects_by_default(args: argparse.Namespace) -> bool:
     return bool(args.auto or not plain)
 
 
-def new_model(args: argparse.Namespace, X: Any, y: Array) -> Model:
-    """Return a new model: the given variant, or the default for these first labels."""
+def new_model(args: argparse.Namespace, X: Any, y: Array, kinds: Mapping[str, str] | None) -> Model:
+    """Return a new model: the given variant, or the default for these first labels.
+
+    ``kinds`` are those of the columns of a table; feature maps take the columns of numbers.
+    """
     if isinstance(X, RawRows):
         return new_text_model(args, X, y)
     selects = selects_by_default(args)
@@ -269,6 +273,9 @@ def new_model(args: argparse.Namespace, X: Any, y: Array) -> Model:
         params = selected_params(variant, named=args.algorithm is not None) | params
     estimator = variant.make(**params, random_state=args.random_state or 0)
     estimator._checked_settings("regression" if is_regression(variant) else "multiclass")
+    numbers = len(numeric_names(kinds or {}))
+    if 0 < numbers < X.shape[1]:
+        estimator._mapped_columns = numbers
     return Model(estimator, X.dtype, variant.name)
 
 

@@ -220,7 +220,7 @@ class Training:
         if labels is None:
             raise no_labels(self.reader)
         if self.model is None:
-            self.model = model = new_model(self.args, first.X, labels)
+            self.model = model = new_model(self.args, first.X, labels, self.reader.columns)
             if self._final_reading().made_by == TABLE:
                 model.ignores_counters = False
             if selects_by_default(self.args) and not model.raw:

@@ -71,8 +71,9 @@ class OnlineEstimator(Estimator):
     those that depend on the kind of the target.
     """
 
-    __slots__ = ("_own_lock",)  # not part of the state: a copy has its own
+    __slots__ = ("_mapped_columns", "_own_lock")  # not part of the state: a copy has its own
     _own_lock: OwnedLock
+    _mapped_columns: int  # the first columns, which alone may be mapped; by default all
     _fitted: Fitted
 
     # -- one call at a time, all or nothing --------------------------------------------------

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from aggro import _core
+from aggro.estimators import counters
 from aggro.explanation import ROWS
 from aggro.learner import Array
 from aggro.selection.common import features_of
@@ -28,8 +30,9 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
 
     In a linear model that is value times weight. Otherwise it is the difference between the scores
     and their mean if the column has the values of remembered rows instead; columns of one category,
-    such as "city=Oslo" and "city=Rome", change together. The contributions are an array outputs x
-    columns, and with the rest, one number for each output, they sum to the scores.
+    such as "city=Oslo" and "city=Rome", change together. Values of hashed columns are not
+    remembered, so the row is compared with one that lacks them. The contributions are an array
+    outputs x columns, and with the rest, one number for each output, they sum to the scores.
     """
     scores = model._scores_of(X)[0]  # raises if the row is invalid
     if features_of(model._learner) == "linear":
@@ -38,17 +41,41 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
         values = X.data if sparse else X[0, columns]
         parts = np.atleast_2d(model._coef())[:, columns].astype(np.float64) * values
         return [name(int(c)) for c in columns], parts, np.asarray(model.intercept_, np.float64)
-    row = X.toarray() if hasattr(X, "toarray") else X
     others = remembered_rows(model._learner.representations.core, ROWS)
+    columns, row = _present(X, others.shape[1])
+    ignored = np.isin(columns, counters.found(model._fitted.counters))
+    others = np.pad(others, ((0, 0), (0, len(columns) - others.shape[1])))
+    row[ignored] = others[:, ignored] = 0.0
     found = []
     groups: dict[str, list[int]] = {}
-    for column in range(row.shape[1]):
-        groups.setdefault(name(column).partition("=")[0], []).append(column)
+    for place, column in enumerate(columns.tolist()):
+        groups.setdefault(name(column).partition("=")[0], []).append(place)
     for own in groups.values():
-        changed = np.repeat(row, len(others), axis=0)
+        changed = np.repeat(row[None], len(others), axis=0)
         changed[:, own] = others[:, own]
-        found.append((scores - model._scores_of(changed)).mean(axis=0))
+        rows = _rows(changed, columns, X)
+        found.append((scores - model._learner.scores(rows)).mean(axis=0))
     parts = np.array(found, np.float64).T
-    present = [[name(c) for c in own if row[0, c] or len(own) == 1] for own in groups.values()]
+    present = [
+        [name(int(columns[place])) for place in own if row[place] or len(own) == 1]
+        for own in groups.values()
+    ]
     names = [own[0] if own else group for group, own in zip(groups, present, strict=True)]
     return names, parts, scores - parts.sum(axis=1)
+
+
+def _present(X: Any, mapped: int) -> tuple[Array, Array]:
+    """Return the mapped columns of a row and those that are not zero, and their values."""
+    if not hasattr(X, "indptr"):
+        return np.arange(X.shape[1]), X[0].copy()
+    columns = np.union1d(np.arange(mapped), X.indices)
+    row = np.zeros(len(columns), X.dtype)
+    np.add.at(row, np.searchsorted(columns, X.indices), X.data)
+    return columns, row
+
+
+def _rows(values: Array, columns: Array, X: Any) -> _core.Rows:
+    """Return rows of the type and width of X with these values in some columns."""
+    ends = np.arange(len(values) + 1) * len(columns)
+    places = np.tile(columns, len(values)).astype(np.int32)
+    return _core.Rows(values.ravel().astype(X.dtype), places, ends, X.shape[1])

@@ -94,7 +94,8 @@ class LinearModel(OnlineEstimator):
         seed, rows = draw_seed(self.random_state), 0
         if passes > 1:
             rows = X.shape[0] if weights is None else int(np.count_nonzero(weights))
-        return make_learner(settings, X.shape[1], outputs, X.dtype, seed, rows)
+        shape = (settings, X.shape[1], outputs, X.dtype, seed)
+        return make_learner(*shape, rows, getattr(self, "_mapped_columns", None))
 
     def _check_stream(self) -> None:
         """Raise unless ``partial_fit`` is possible."""

@@ -220,9 +220,10 @@ def _selection(
     space = DEFAULT_SEARCH_SPACE if representations is None else TEXT_SEARCH_SPACE
     if isinstance(representations, FeatureMaps):
         space = MAPPED_SEARCH_SPACE
-        known = {*kinds_of(settings, features)}
-        fits = {*representations.kinds} <= known and representations.core.columns == features
+        mapped = representations.core.columns
+        fits = {*representations.kinds} <= {*kinds_of(settings, mapped)} and mapped <= features
         require(fits, "the feature maps are not those of its settings and columns")
+        representations.columns, representations.appends = features, mapped < features
     selection = ModelSelection(settings, *shape, representations=representations, space=space)
     vars(selection).update(state)
     _check_learners(selection, numbers)

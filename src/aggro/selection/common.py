@@ -27,16 +27,18 @@ def make_learner(
     dtype: Any = np.float64,
     seed: int = 0,
     rows: int = 0,
+    mapped: int | None = None,
 ) -> AnyLearner:
     """Return a learner, or a model selection if some settings are "auto" or features are mapped.
 
-    ``rows`` is the number of rows that are learned in several passes.
+    ``rows`` is the number of rows that are learned in several passes. Only the first ``mapped``
+    columns may be mapped, by default all.
     """
     shape = (settings, features, outputs, dtype, seed)
-    kinds = kinds_of(settings, features)
+    kinds = kinds_of(settings, features if mapped is None else mapped)
     if kinds != ("linear",):
         growth = growth_of(rows, 1 if settings.task == "binary" else outputs)
-        maps = FeatureMaps(kinds, features, dtype, seed, growth)
+        maps = FeatureMaps(kinds, features, dtype, seed, growth, mapped)
         selection = ModelSelection(*shape, representations=maps, space=MAPPED_SEARCH_SPACE)
         grow_features(selection, features)  # of a learner that is there before the first example
         return selection
@@ -78,11 +80,12 @@ def grow_features(learner: AnyLearner, features: int) -> None:
     learner.features = max(learner.features, features)
     maps = learner.representations
     if isinstance(maps, FeatureMaps):
-        if "linear" in maps.kinds and kinds_of(learner.settings, features) == ("linear",):
+        mapped = maps.mapped_of(features)
+        if "linear" in maps.kinds and kinds_of(learner.settings, mapped) == ("linear",):
             learner.keep_only(maps.kinds.index("linear"))
         maps = learner.representations
     if isinstance(maps, FeatureMaps):
-        maps.core.grow(features)
+        maps.grow(features)
         for each in learner.learners:
             each.model.grow(maps.width(each.representation))
         return

@@ -56,16 +56,26 @@ class FeatureMaps:
         Draws directions and grids.
     growth : int, default=1
         Multiplies the numbers of features.
+    mapped : int, optional
+        Number of columns that are mapped; the others, such as hashed categories, follow the
+        features. By default all.
     """
 
     def __init__(
-        self, kinds: Sequence[str], columns: int, dtype: Any, seed: int, growth: int = 1
+        self,
+        kinds: Sequence[str],
+        columns: int,
+        dtype: Any,
+        seed: int,
+        growth: int = 1,
+        mapped: int | None = None,
     ) -> None:
         self.kinds = tuple(kinds)
         self.mapped = [kind for kind in self.kinds if kind in SIZES]
         self.seed, self.dtype, self.growth = seed, np.dtype(dtype), growth
         self.core = _core.FeatureMap([self.size(kind) for kind in self.mapped], seed)
-        self.core.grow(columns)
+        self.core.grow(columns if mapped is None else mapped)
+        self.columns, self.appends = columns, mapped is not None
         self._before = self.core  # the present transaction
 
     def size(self, kind: str) -> tuple[int, int]:
@@ -92,9 +102,8 @@ class FeatureMaps:
         kinds = [self.kinds[number] for number in needed]
         layouts = [self.mapped.index(kind) for kind in kinds if kind in SIZES]
         single = self.dtype == np.float32
-        mapped = iter(
-            self.core.map(rows, layouts, learn=learn, order=order, single=single, missing=False)
-        )
+        how = {"order": order, "single": single, "missing": False, "append": self.appends}
+        mapped = iter(self.core.map(rows, layouts, learn=learn, **how))
         return [
             _core.Rows(*next(mapped)) if kind in SIZES else _taken(rows, order) for kind in kinds
         ]
@@ -102,7 +111,19 @@ class FeatureMaps:
     def width(self, number: int) -> int:
         """Return the number of columns of a representation."""
         kind = self.kinds[number]
-        return self.core.features(self.mapped.index(kind)) if kind in SIZES else self.core.columns
+        if kind not in SIZES:
+            return self.columns
+        return self.core.features(self.mapped.index(kind)) + self.columns - self.core.columns
+
+    def grow(self, columns: int) -> None:
+        """Add columns up to this number; they are mapped unless some columns are not."""
+        self.columns = columns
+        if not self.appends:
+            self.core.grow(columns)
+
+    def mapped_of(self, columns: int) -> int:
+        """Return how many of this number of columns are mapped."""
+        return self.core.columns if self.appends else columns
 
     def reference(
         self, number: int, reference_row: _core.Rows | None, width: int
@@ -115,7 +136,8 @@ class FeatureMaps:
             [self.size(kind)], self.seed
         )  # to which every row is in the centre
         blank.grow(self.core.columns)
-        (features,) = blank.map(reference_row, [0], single=self.dtype == np.float32)
+        how = {"single": self.dtype == np.float32, "append": self.appends}
+        (features,) = blank.map(reference_row, [0], **how)
         return _core.Rows(*features)
 
     def block_size(self) -> int:
@@ -151,6 +173,7 @@ class FeatureMaps:
         copy = FeatureMaps.__new__(FeatureMaps)
         copy.kinds, copy.mapped, copy.growth = (kind,), [kind], self.growth
         copy.seed, copy.dtype = self.seed, self.dtype
+        copy.columns, copy.appends = self.columns, self.appends
         copy.core = copy._before = self.core.only(self.mapped.index(kind))
         return copy
 
