@@ -223,8 +223,8 @@ class SparseStore {
             fill_spread(block, begin, some, true);
             for (std::size_t slot = 0; slot < examples.size(); ++slot) {
                 double sums[columns];
-                dot_lanes<double>(examples[slot].row(), block.spread.data(), columns, columns,
-                                  sums);
+                dot_lanes(examples[slot].row(), Lanes<double>{block.spread.data(), columns},
+                          columns, sums);
                 for (std::size_t i = 0; i < some; ++i) out[(begin + i) * stride + slot] = sums[i];
             }
             fill_spread(block, begin, some, false);

@@ -71,9 +71,19 @@ class Learn {
 
     /// Compute the scores of the model's predictor in `scores`.
     void score(const Row& x) {
-        const MeasuredRow<Row> row = space.measure_row(x, true);
-        scores.of_last(row);
-        scores.of_predictor(row, statistics.averaged());
+        s.predicting.update(m);
+        score(x, s.predicting);
+    }
+
+    /// Compute the scores of the model's predictor with its weights.
+    void score(const Row& x, const PredictingWeights<T>& weights) {
+        if (!weights.usable(m)) {
+            const MeasuredRow<Row> row = space.measure_row(x, true);
+            scores.of_last(row);
+            return scores.of_predictor(row, statistics.averaged());
+        }
+        weights.template dot<Single>(m, x, s.dot.data());
+        if (!weights.scores_of(s.dot.data(), 1, s.scores)) score_shortened(x, weights);
     }
 
     /// Return the ensemble score of all models.
@@ -85,6 +95,16 @@ class Learn {
     }
 
   private:
+    /// Score a row whose products overflow, divided by its largest value; throw if that is
+    /// infinite.
+    [[gnu::noinline]] void score_shortened(const Row& x, const PredictingWeights<T>& weights) {
+        const auto largest = static_cast<double>(shorten(x, s.values));
+        Row shortened = x;
+        shortened.values = s.values.data();
+        weights.template dot<Single>(m, shortened, s.dot.data());
+        weights.scores_of(s.dot.data(), largest, s.scores);
+    }
+
     /// Update Newton's metric before the step: its precision grows by the squared loss.
     [[gnu::noinline]] void sharpen_ahead(const MeasuredRow<Row>& row, const Target& y,
                                          double weight) {

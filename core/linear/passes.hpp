@@ -228,8 +228,11 @@ inline void for_each_row(Model<T>& m, const Matrix& x, std::size_t threads, Use&
 /// Compute the scores of the model's predictor, row-major: out[i * outputs + k].
 template <class T>
 inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
+    PredictingWeights<T> weights;
+    weights.update(m);
+    weights.tabulate(m, x.stored());
     for_each_row(m, x, threads, [&](auto& learn, Scratch<T>& s, const auto& row, std::size_t at) {
-        learn.score(row);
+        learn.score(row, weights);
         for (std::size_t k = 0; k < m.shape.outputs; ++k)
             out[at * m.shape.outputs + k] = static_cast<T>(s.scores[k]);
     });

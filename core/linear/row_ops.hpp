@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "linear/predict.hpp"
 #include "linear/work_partition.hpp"
 #include "rows/lanes.hpp"
 
@@ -24,6 +25,7 @@ struct Scratch {
     Share share;                 ///< the part of the model that is learned
     Journal* journal = nullptr;  ///< scores and losses of threads; null for one thread
     Counters counters;           ///< of a thread; a single thread uses the model's
+    PredictingWeights<T> predicting;
 
     explicit Scratch(const Model<T>& m)
         : dot(m.variance_section()),
@@ -104,7 +106,7 @@ class RowOps {
     double read(const Row& x, bool mean) {
         if constexpr (!Single) {
             each_span(mean, [&](std::size_t at, std::size_t count) {
-                dot_lanes(x, m.weights.data() + at, stride, count, s.dot.data() + at);
+                dot_lanes(x, Lanes<T>{m.weights.data() + at, stride}, count, s.dot.data() + at);
             });
             if constexpr (Diagonal) measure(x);
             return static_cast<double>(squared_length(x));
@@ -215,7 +217,7 @@ class RowOps {
     /// Compute all products of a model with one output.
     template <bool shift>
     double read_cells(const Row& x) {
-        const auto found = products<Cell<T, shift, Diagonal>>(x, m.weights.data());
+        const auto found = products(x, Cells<T, shift, Diagonal>{m.weights.data()});
         if constexpr (shift || Diagonal) {
             s.dot[0] = found.sums[0];
             if constexpr (shift) s.dot[1] = found.sums[1];

@@ -50,22 +50,46 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
 // Each tile copies the row and addresses into locals: the compiler then knows that stores to the
 // weights cannot change them, and does not reload them in the loop.
 
+/// A block of lanes for each feature.
+template <class T>
+struct Lanes {
+    const T* first;
+    std::size_t step;
+
+    template <std::size_t bytes>
+    Vector<T, bytes> read(std::size_t j, std::size_t at) const {
+        return load<T, bytes>(first + j * step + at);
+    }
+};
+
+/// Lanes of two sections of a block, read as a sum of multiples of both.
+template <class T>
+struct MixedLanes {
+    const T *first, *second;
+    std::size_t step;
+    const T *of_first, *of_second;
+
+    template <std::size_t bytes>
+    Vector<T, bytes> read(std::size_t j, std::size_t at) const {
+        return load<T, bytes>(of_first + at) * load<T, bytes>(first + j * step + at) +
+               together(load<T, bytes>(of_second + at) * load<T, bytes>(second + j * step + at));
+    }
+};
+
 /// out[l] = sum over the row of x_j * block_j[l], for all lanes.
-template <class T, class Row>
-inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
+template <class T, class Row, class Block>
+inline void dot_lanes(const Row& x, const Block& block, std::size_t lanes, T* out) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         const Row row = x;
-        const T* const first = block + at;
-        const std::size_t step = stride;
+        const Block cells = block;
         // Several chains hide latency. Two can be added in only one order, so the result is the
         // same for all tiles.
         constexpr std::size_t chains = 2;
         Vector<T, B> acc[chains][V] = {};
         const auto take = [&](std::size_t k, Vector<T, B>* sums) __attribute__((always_inline)) {
-            const T* w = first + row.feature(k) * step;
             for (std::size_t v = 0; v < V; ++v)
-                sums[v] += row.values[k] * load<T, B>(w + v * width);
+                sums[v] += row.values[k] * cells.template read<B>(row.feature(k), at + v * width);
         };
         std::size_t k = 0;
         for (; k + chains <= row.size; k += chains)

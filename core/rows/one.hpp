@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "rows/row.hpp"
@@ -23,16 +24,17 @@ struct NumbersOf<T, 1> {
     static void store(T* p, T v) { *p = v; }
 };
 
-/// The numbers stored per feature: its weight, the shift of its mean and its variance. Three
-/// numbers are padded to four.
+/// Cells with the numbers stored per feature: its weight, the shift of its mean and its variance.
+/// Three numbers are padded to four.
 template <class T, bool shift, bool variance>
-struct Cell {
+struct Cells {
     using Value = T;
     static constexpr std::size_t width = shift && variance ? 4 : 1 + shift + variance;
     static constexpr bool pair = shift && !variance;
     using Numbers = typename NumbersOf<T, width>::type;
+    const T* first;
 
-    static Numbers read(const T* cell) { return NumbersOf<T, width>::load(cell); }
+    Numbers read(std::size_t j) const { return NumbersOf<T, width>::load(first + width * j); }
     /// Return the factor of each number for a feature value v.
     static Numbers factors(T v) {
         if constexpr (width == 4)
@@ -44,6 +46,24 @@ struct Cell {
     }
 };
 
+/// Cells of `step` numbers, read as a sum of multiples of their first two.
+template <class T>
+struct MixedCells {
+    using Value = T;
+    static constexpr std::size_t width = 1;
+    static constexpr bool pair = false;
+    using Numbers = T;
+    const T* first;
+    std::size_t step;
+    T of_first, of_second;
+
+    T read(std::size_t j) const {
+        const T* cell = first + j * step;
+        return of_first * cell[0] + together(of_second * cell[1]);
+    }
+    static T factors(T v) { return v; }
+};
+
 /// The result of one pass over a row and its cells: the sums of the numbers times their factors,
 /// and ||x||^2.
 template <class Kind>
@@ -51,6 +71,20 @@ struct Products {
     typename Kind::Numbers sums{};
     typename Kind::Value squared = 0;
 };
+
+/// Return `count` consecutive numbers, from feature j on.
+template <std::size_t count, class Kind>
+[[gnu::always_inline]] inline Vector<typename Kind::Value, count * sizeof(typename Kind::Value)>
+numbers_from(const Kind& cells, std::size_t j) {
+    using T = typename Kind::Value;
+    if constexpr (std::is_same_v<Kind, Cells<T, false, false>>) {
+        return load<T, count * sizeof(T)>(cells.first + j);
+    } else {
+        Vector<T, count * sizeof(T)> numbers;
+        for (std::size_t i = 0; i < count; ++i) numbers[i] = cells.read(j + i);
+        return numbers;
+    }
+}
 
 /// Repeat each number of a vector twice.
 template <class T, std::size_t bytes>
@@ -89,27 +123,30 @@ struct Padded {
 
 /// Cells at arbitrary positions are read one by one, because hardware gathers are slower.
 template <class Kind, class Row>
-inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* cells) {
+inline Products<Kind> cell_products(const Row& x, const Kind& cells) {
     using T = typename Kind::Value;
     using Numbers = typename Kind::Numbers;
     constexpr std::size_t width = 8, bytes = width * sizeof(T);
     Numbers sums[width] = {};
     Vector<T, bytes> squares{};
-    const auto take = [&](const T* values, auto&& feature) __attribute__((always_inline)) {
-        const auto v = load<T, bytes>(values);
-        squares += v * v;
-        for (std::size_t i = 0; i < width; ++i)
-            sums[i] += Kind::factors(values[i]) * Kind::read(cells + Kind::width * feature(i));
+    const auto product = [&](T value, std::size_t j) __attribute__((always_inline)) {
+        return Kind::factors(value) * cells.read(j);
     };
+    const auto take = [&](std::size_t k, const T* values, std::size_t)
+                          __attribute__((always_inline)) {
+                              const auto v = load<T, bytes>(values);
+                              squares += v * v;
+                              for (std::size_t i = 0; i < width; ++i)
+                                  sums[i] += product(values[i], x.feature(k + i));
+                          };
     if (x.size >= width) {
-        each_block<width, 1>(x.values, x.size,
-                             [&](std::size_t k, const T* values, std::size_t)
-                                 __attribute__((always_inline)) {
-                                     take(values, [&](std::size_t i) { return x.feature(k + i); });
-                                 });
+        each_block<width, 1>(x.values, x.size, take);
     } else if (x.size > 0) {
         const Padded<width, T> few(x.values, x.size);
-        take(few.values, [&](std::size_t i) { return x.feature(std::min(i, x.size - 1)); });
+        const auto v = load<T, bytes>(few.values);
+        squares = v * v;
+        for (std::size_t i = 0; i < width; ++i)
+            sums[i] = together(product(few.values[i], x.feature(std::min(i, x.size - 1))));
     }
     for (std::size_t i = 0; i < width / 2; ++i) sums[i] += sums[i + width / 2];
     return {(sums[0] + sums[2]) + (sums[1] + sums[3]), sum<T, bytes>(squares)};
@@ -118,7 +155,7 @@ inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* ce
 /// Products with weights, or pairs of weight and shift, in the order of the values.
 template <std::size_t width, class Kind>
 [[gnu::always_inline]] inline Products<Kind> block_products(const DenseRow<typename Kind::Value>& x,
-                                                            const typename Kind::Value* cells) {
+                                                            const Kind& cells) {
     using T = typename Kind::Value;
     constexpr std::size_t bytes = width * sizeof(T), half = width / 2;
     Vector<T, bytes> dot[2] = {}, more[2] = {}, squares[2] = {};
@@ -127,12 +164,12 @@ template <std::size_t width, class Kind>
         const auto v = load<T, bytes>(values);
         squares[c] += v * v;
         if constexpr (Kind::pair) {
-            const T* first = cells + 2 * k;
+            const T* first = cells.first + 2 * k;
             dot[c] += doubled<T, bytes / 2>(half_of<0, T, bytes>(v)) * load<T, bytes>(first);
             more[c] +=
                 doubled<T, bytes / 2>(half_of<1, T, bytes>(v)) * load<T, bytes>(first + 2 * half);
         } else {
-            dot[c] += v * load<T, bytes>(cells + k);
+            dot[c] += v * numbers_from<width>(cells, k);
         }
     };
     each_block<width, 2>(x.values, x.size, take);
@@ -146,19 +183,19 @@ template <std::size_t width, class Kind>
 
 /// Read a row and its cells in one pass.
 template <class Kind, class Row>
-inline Products<Kind> products(const Row& x, const typename Kind::Value* cells) {
+inline Products<Kind> products(const Row& x, const Kind& cells) {
     if constexpr (Row::dense && (Kind::width == 1 || Kind::pair)) {
         constexpr std::size_t wide = 64 / sizeof(typename Kind::Value), narrow = 4;
-        if (x.size >= wide) return block_products<wide, Kind>(x, cells);
-        if (x.size >= narrow) return block_products<narrow, Kind>(x, cells);
+        if (x.size >= wide) return block_products<wide>(x, cells);
+        if (x.size >= narrow) return block_products<narrow>(x, cells);
     }
-    return cell_products<Kind>(x, cells);
+    return cell_products(x, cells);
 }
 
 /// <w, x>.
 template <class Row>
 inline typename Row::Value weights_dot(const Row& x, const typename Row::Value* w) {
-    return products<Cell<typename Row::Value, false, false>>(x, w).sums;
+    return products(x, Cells<typename Row::Value, false, false>{w}).sums;
 }
 
 /// ||x||^2.

@@ -56,3 +56,21 @@ def test_steps_change_the_weights_of_all_entries(how, classes, metric):
             model.coef_, reference.W, atol=1e-11, err_msg=f"{length} entries"
         )
         np.testing.assert_allclose(model.intercept_, reference.b, atol=1e-11, err_msg=f"{length}")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "adagrad"])
+@pytest.mark.parametrize("classes", [2, 7])
+@pytest.mark.parametrize("how", [np.asarray, csr_matrix], ids=["dense", "csr"])
+def test_scores_do_not_depend_on_the_number_of_rows(how, classes, metric, dtype):
+    """Calls with many rows make a table of the predicting weights."""
+    for length in (1, 3, 7, 20):
+        X = how(rows_of(length, 200, dtype))
+        for average in (True, "auto", False):
+            model = PassiveAggressiveClassifier(
+                average=average, metric=metric, tol=None, max_iter=1
+            )
+            model.fit(X, np.arange(200) % classes)
+            together = model.decision_function(X)
+            alone = [model.decision_function(X[i : i + 1])[0] for i in range(200)]
+            np.testing.assert_array_equal(together, alone)
