@@ -84,7 +84,7 @@ def serial(make, parts, rows):
     return time.perf_counter() - began[0], time.process_time() - began[1], model
 
 
-def spread(make, parts, rows, workers, rounds):
+def spread(make, parts, rows, workers):
     """Learn them on workers; return seconds, CPU seconds of all processes, model and history."""
     import dask
     from distributed import Client, LocalCluster
@@ -103,9 +103,7 @@ def spread(make, parts, rows, workers, rounds):
         PassiveAggressiveClassifier(rounds=1).partial_fit(tiny, classes=[0, 1])  # lazy imports
         blocks = [dask.delayed(make)(seed, rows) for seed in range(parts)]
         cpu, began = _cpu_seconds(client), time.perf_counter()
-        model = PassiveAggressiveClassifier(C=0.1, rounds=rounds).partial_fit(
-            blocks, classes=[0, 1]
-        )
+        model = PassiveAggressiveClassifier(C=0.1).partial_fit(blocks, classes=[0, 1])
         seconds = time.perf_counter() - began
         return seconds, _cpu_seconds(client) - cpu, model.to_local(), model.history_
 
@@ -136,7 +134,7 @@ def calibrate(make, rows):
     found = {}
     for _ in range(3):  # the first run is slower: memory is new
         (X, y), found["make_seconds"] = _timed(make, 0, rows)
-        update, found["unit_seconds"] = _timed(learn, model, Block(X, y), Task(0), FAN_IN)
+        update, found["unit_seconds"] = _timed(learn, model, [Block(X, y)], Task(0, shards=FAN_IN))
         (change,) = update.changes
         everything, added = _timed(add, *[change] * FAN_IN)
         _, found["apply_seconds"] = _timed(apply, model._learner, everything)
@@ -154,7 +152,6 @@ def main():
     parser.add_argument("--of", choices=KINDS, default="texts")
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--parts", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", default=str(ROOT / "build" / "cluster.json"))
     args = parser.parse_args()
     if not KEEP_MEMORY.items() <= os.environ.items():  # the same for one process
@@ -163,13 +160,12 @@ def main():
     make, size = KINDS[args.of]
     rows = int(args.gigabytes * 1e9 / size / args.parts)
     found = calibrate(make, rows) | {
-        "rounds": args.rounds,
         "unit_rows": rows,
         "rows": rows * args.parts,
     }
     found["serial_seconds"], found["serial_cpu"], alone = serial(make, args.parts, rows)
     found["row_seconds"] = found["serial_cpu"] / found["rows"]
-    spent = spread(make, args.parts, rows, 2, args.rounds)
+    spent = spread(make, args.parts, rows, 2)
     found["two_seconds"], (client, *workers), mixed, history = spent
     found["client_cpu"], found["worker_cpu"] = client, workers
     found["cpu_ratio"] = (client + max(workers)) / found["serial_cpu"]

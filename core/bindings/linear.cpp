@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "base/random.hpp"
+#include "changes.hpp"
 #include "linear/passes.hpp"
 
 namespace nb = nanobind;
@@ -93,6 +94,9 @@ void bind_linear(nb::module_& m) {
             },
             "row"_a, "scale"_a = Scale::none,
             "Return the squared norm of a row after scaling, if it is the first one.");
+    m.def("add_changes", &add_changes, "changes"_a,
+          nb::sig("def add_changes(changes: list[object]) -> dict[str, object]"),
+          "Return the sum of changes since the same start, as the fields of a Change.");
     m.def(
         "shuffle",
         [](nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& numbers,

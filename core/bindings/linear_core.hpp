@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "changes.hpp"
 #include "guard.hpp"
 #include "linear/add_classes.hpp"
 #include "linear/learn_models.hpp"
@@ -26,6 +27,7 @@ class LinearCore {
   public:
     LinearCore(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum)
         : model(shape, std::move(groups), std::move(own_sum)) {}
+    explicit LinearCore(const Model<T>& other) : model(other) {}
 
     /// Learn the rows in all models, or throw and leave all of them unchanged.
     static void learn(const std::vector<LinearCore*>& cores, TrainingBatch training,
@@ -162,6 +164,43 @@ class LinearCore {
                 throw std::invalid_argument("these models have another shape");
             aggro::continue_models(model, from.model, models, labels);
         });
+    }
+
+    /// Continue another core of the same settings whose feature j is at `places[j]` here, or is
+    /// left out if that is -1.
+    void continue_features(LinearCore& from, const Column<std::int64_t>& places) {
+        Guard::alone_with_all({&guard, &from.guard}, [&] {
+            const auto features = static_cast<std::int64_t>(model.shape.features);
+            const std::vector<std::int64_t> all(places.data(), places.data() + places.size());
+            for (const std::int64_t place : all)
+                if (place < -1 || place >= features)
+                    throw std::invalid_argument("there is no such feature");
+            if (all.size() != from.model.shape.features ||
+                model.shape.outputs != from.model.shape.outputs)
+                throw std::invalid_argument("the models have different shapes");
+            aggro::continue_features(model, from.model, all);
+        });
+    }
+
+    /// Return a copy of the model.
+    LinearCore* copy() {
+        return guard.peek([&] {
+            auto* other = new LinearCore(model);
+            other->model.detach();
+            return other;
+        });
+    }
+
+    /// Return what the model has learned since a start, as fields of Python's `Change`.
+    nb::dict change_since(LinearCore& start) {
+        const Guard::Hold hold(guard), other(start.guard);
+        return aggro::change_since(model, start.model);
+    }
+
+    /// Add the changes of all models that continued this one.
+    void apply_change(nb::handle change, const Blend& blend) {
+        const Change sum(change);
+        guard.write([&] { aggro::apply_change(model, sum, blend); });
     }
 
     /// Continue another core with more classes: see `NewClasses`.

@@ -94,6 +94,17 @@ void bind_model(nb::module_& m, const char* name) {
                 });
             },
             "Write the effective weights to the table and reset the mixture to the identity.")
+        .def("copy", &G::copy, nb::rv_policy::take_ownership, "Return a copy of the model.")
+        .def("change_since", &G::change_since, "start"_a,
+             nb::sig("def change_since(self, start: object) -> dict[str, object]"),
+             "Return what the model has learned since a start, as the fields of a Change.")
+        .def(
+            "apply_change",
+            [](G& self, nb::handle change, double prior, double damping, double relaxation) {
+                self.apply_change(change, {prior, damping, relaxation});
+            },
+            "change"_a, "prior"_a = 0.0, "damping"_a = 0.0, "relaxation"_a = 0.0,
+            "Add the changes of all models that continued this one.")
         .def("state", &G::state, "Return all arrays of the state by name.")
         .def("layout", &G::layout, nb::sig("def layout(self) -> dict[str, str]"),
              "Return the kind of each array of the state: column, slot, feature, output, mixture, "
@@ -105,6 +116,9 @@ void bind_model(nb::module_& m, const char* name) {
              "labels"_a = std::vector<std::size_t>(),
              "Continue model models[i] of another core in model i; with labels, output labels[k] "
              "of each model in its output k.")
+        .def("continue_features", &G::continue_features, "source"_a, "places"_a,
+             "Continue another core whose feature j is feature places[j] of this one; -1 leaves it "
+             "out.")
         .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
              "Continue another core with more classes: position[c] is the new number of class c, "
              "and change is the matrix that maps the outputs of a model to the new ones, row by "

@@ -1,8 +1,10 @@
 // The full metric: a symmetric matrix over all features and the intercept. Euclidean and diagonal
 // metrics are in the loops of rows/lanes.hpp.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/block.hpp"
@@ -83,15 +85,26 @@ class FullMetric {
 
     /// Return a copy with more features; new ones are uncorrelated and have variance one.
     FullMetric grown(std::size_t features) {
+        return rearranged(features, [](std::size_t i) { return static_cast<std::int64_t>(i); });
+    }
+
+    /// Return a copy whose feature j is at place(j), or left out if that is negative; the others
+    /// are uncorrelated and have variance one.
+    template <class Place>
+    FullMetric rearranged(std::size_t features, Place&& place) {
         flush();
-        FullMetric larger(features, intercept_);
+        FullMetric other(features, intercept_);
         const auto moved = [&](std::size_t i) {
-            return intercept_ && i == features_ ? features : i;
+            return i == features_ ? static_cast<std::int64_t>(features) : place(i);
         };
         for (std::size_t i = 0; i < size_; ++i)
-            for (std::size_t j = 0; j <= i; ++j)
-                larger.lower_[larger.at(moved(i), moved(j))] = lower_[at(i, j)];
-        return larger;
+            for (std::size_t j = 0; j <= i; ++j) {
+                const std::int64_t a = moved(i), b = moved(j);
+                if (a < 0 || b < 0) continue;
+                other.lower_[at(static_cast<std::size_t>(std::max(a, b)),
+                                static_cast<std::size_t>(std::min(a, b)))] = lower_[at(i, j)];
+            }
+        return other;
     }
 
     /// Reset a feature: uncorrelated, with variance one.

@@ -44,6 +44,26 @@ enum class Per {
     cell     ///< features, in memory only: a line has the sections of `Model::weights`
 };
 
+/// The kind of an array of the state: what a line represents, and how models that continued one
+/// start are merged (see merge.hpp).
+struct Kind {
+    /// One letter for each number, the last one for all that follow. '+': a sum. '~': a sum in
+    /// which the past fades. '^': the maximum. '=': equal in all models, or arbitrary. '.': part of
+    /// the lines of features, computed from other arrays, or not mergeable.
+    using Rules = const char*;
+
+    Per per;
+    Rules rules;
+
+    Kind(Per per, Rules rules) : per(per), rules(rules) {}
+    operator Per() const { return per; }
+    /// Return the rule of a number.
+    char rule(std::size_t i) const {
+        const std::size_t last = std::char_traits<char>::length(rules) - 1;
+        return rules[std::min(i, last)];
+    }
+};
+
 /// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are columns.
 /// A pull to the class means changes three numbers instead of d weights, so it costs O(nnz).
 struct Mixture {
@@ -250,8 +270,8 @@ struct Model {
     /// Visit every array of the state as it is in memory: name, kind of its lines, values.
     template <class Visit>
     void visit(Visit&& use) {
-        visit_each([&](const char* name, Per per, Numbers numbers, std::size_t size) {
-            std::visit([&](auto* data) { use(name, per, data, size); }, numbers);
+        visit_each([&](const char* name, Kind kind, Numbers numbers, std::size_t size) {
+            std::visit([&](auto* data) { use(name, kind, data, size); }, numbers);
         });
     }
 
@@ -271,7 +291,7 @@ struct Model {
     using Numbers =
         std::conditional_t<std::is_same_v<T, double>, std::variant<double*, std::int64_t*>,
                            std::variant<T*, double*, std::int64_t*>>;
-    using Visitor = std::function<void(const char*, Per, Numbers, std::size_t)>;
+    using Visitor = std::function<void(const char*, Kind, Numbers, std::size_t)>;
 
     template <class Visit>
     void visit_sections(Visit&& use) {
@@ -296,90 +316,92 @@ struct Model {
 
     /// Visit all arrays of the state; compiled once for all visitors.
     void visit_each(const Visitor& visit) {
-        visit("weights", Per::cell, weights.data(), weights.size());
-        visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
-        visit("ring", Per::slot, ring.data(), ring.size());
-        visit("pool", Per::slot, pool.data(), pool.size());
-        visit("pool_mean", Per::column, pool_mean.data(), pool_mean.size());
-        visit("update_counts", Per::column, update_counts.data(), update_counts.size());
-        using Doubles = std::tuple<const char*, Per, Aligned<double>*>;
-        for (auto [name, per, array] : std::initializer_list<Doubles>{
-                 {"bias", Per::output, &bias},
-                 {"bias_prior", Per::output, &bias_prior},
-                 {"bias_variance", Per::output, &bias_variance},
-                 {"bias_sum", Per::output, &bias_sum},
-                 {"ring_bias", Per::output, &ring_bias},
-                 {"pool_bias", Per::output, &pool_bias},
-                 {"pool_mean_bias", Per::output, &pool_mean_bias},
-                 {"pool_key", Per::group, &pool_key},
-                 {"bias_update_counts", Per::output, &bias_update_counts},
-                 {"class_weight_seen", Per::shared, &means.count},
-                 {"class_sum_norm", Per::shared, &means.norm},
-                 {"class_sum_cross", Per::shared, &means.cross},
-                 {"class_emphasis", Per::shared, &means.emphasis},
-                 {"scale_seen", Per::feature, &sizes.seen},
-                 {"scale_square", Per::feature, &sizes.square},
-                 {"scale_rows", Per::shared, &sizes.moments.rows},
-                 {"scale_mean", Per::feature, &sizes.moments.mean},
-                 {"scale_spread", Per::feature, &sizes.moments.square},
-                 {"target_rows", Per::shared, &targets.rows},
-                 {"target_mean", Per::shared, &targets.mean},
-                 {"target_spread", Per::shared, &targets.square},
-                 {"unit", Per::shared, &unit.known},
-                 {"loss", Per::group, &group_counts.loss},
-                 {"model_mistakes", Per::model, &record.mistakes},
-                 {"distances", Per::model, &record.distances},
-                 {"recent_mistakes", Per::model, &record.recent_mistakes},
-                 {"recent_loss", Per::model, &record.recent_loss},
-                 {"ensemble_weight", Per::model, &record.part},
-                 {"margin_size", Per::model, &record.margin_size},
-                 {"margin_loss", Per::model, &record.margin_loss},
-                 {"swapped_mistakes", Per::model, &swapped.mistakes},
-                 {"swapped_recent", Per::model, &swapped.recent_mistakes}})
-            visit(name, per, array->data(), array->size());
-        visit_numbers<double>(visit, "mixture", Per::mixture, mix.data(), mix.size());
+        visit("weights", {Per::cell, "."}, weights.data(), weights.size());
+        visit("class_sum_rest", {Per::feature, "."}, sum_rest.data(), sum_rest.size());
+        visit("ring", {Per::slot, "."}, ring.data(), ring.size());
+        visit("pool", {Per::slot, "."}, pool.data(), pool.size());
+        visit("pool_mean", {Per::column, "."}, pool_mean.data(), pool_mean.size());
+        visit("update_counts", {Per::column, "."}, update_counts.data(), update_counts.size());
+        using Doubles = std::tuple<const char*, Kind, Aligned<double>*>;
+        for (auto [name, kind, array] : std::initializer_list<Doubles>{
+                 {"bias", {Per::output, "."}, &bias},
+                 {"bias_prior", {Per::output, "^"}, &bias_prior},
+                 {"bias_variance", {Per::output, "."}, &bias_variance},
+                 {"bias_sum", {Per::output, "."}, &bias_sum},
+                 {"ring_bias", {Per::output, "."}, &ring_bias},
+                 {"pool_bias", {Per::output, "."}, &pool_bias},
+                 {"pool_mean_bias", {Per::output, "."}, &pool_mean_bias},
+                 {"pool_key", {Per::group, "."}, &pool_key},
+                 {"bias_update_counts", {Per::output, "."}, &bias_update_counts},
+                 {"class_weight_seen", {Per::shared, "+"}, &means.count},
+                 {"class_sum_norm", {Per::shared, "."}, &means.norm},
+                 {"class_sum_cross", {Per::shared, "."}, &means.cross},
+                 {"class_emphasis", {Per::shared, "."}, &means.emphasis},
+                 {"scale_seen", {Per::feature, "."}, &sizes.seen},
+                 {"scale_square", {Per::feature, "."}, &sizes.square},
+                 {"scale_rows", {Per::shared, "."}, &sizes.moments.rows},
+                 {"scale_mean", {Per::feature, "."}, &sizes.moments.mean},
+                 {"scale_spread", {Per::feature, "."}, &sizes.moments.square},
+                 {"target_rows", {Per::shared, "."}, &targets.rows},
+                 {"target_mean", {Per::shared, "."}, &targets.mean},
+                 {"target_spread", {Per::shared, "."}, &targets.square},
+                 {"unit", {Per::shared, "++++="}, &unit.known},
+                 {"loss", {Per::group, "+"}, &group_counts.loss},
+                 {"model_mistakes", {Per::model, "+"}, &record.mistakes},
+                 {"distances", {Per::model, "+"}, &record.distances},
+                 {"recent_mistakes", {Per::model, "~"}, &record.recent_mistakes},
+                 {"recent_loss", {Per::model, "~"}, &record.recent_loss},
+                 {"ensemble_weight", {Per::model, "="}, &record.part},
+                 {"margin_size", {Per::model, "~"}, &record.margin_size},
+                 {"margin_loss", {Per::model, "~"}, &record.margin_loss},
+                 {"swapped_mistakes", {Per::model, "+"}, &swapped.mistakes},
+                 {"swapped_recent", {Per::model, "~"}, &swapped.recent_mistakes}})
+            visit(name, kind, array->data(), array->size());
+        visit_numbers<double>(visit, "mixture", {Per::mixture, "."}, mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
             auto& lower = full[g].lower();
-            visit(("full_" + std::to_string(g)).c_str(), Per::matrix, lower.data(), lower.size());
+            visit(("full_" + std::to_string(g)).c_str(), {Per::matrix, "."}, lower.data(),
+                  lower.size());
         }
-        for (auto [name, array] :
-             std::initializer_list<std::pair<const char*, Aligned<std::int64_t>*>>{
-                 {"ring_fill", &ring_fill},
-                 {"ring_next", &ring_next},
-                 {"pool_fill", &pool_fill},
-                 {"mistakes", &group_counts.mistakes},
-                 {"updates", &group_counts.updates},
-                 {"last_update", &group_counts.last_update}})
-            visit(name, Per::group, array->data(), array->size());
+        using Integers = std::tuple<const char*, Kind, Aligned<std::int64_t>*>;
+        for (auto [name, kind, array] : std::initializer_list<Integers>{
+                 {"ring_fill", {Per::group, "."}, &ring_fill},
+                 {"ring_next", {Per::group, "."}, &ring_next},
+                 {"pool_fill", {Per::group, "."}, &pool_fill},
+                 {"mistakes", {Per::group, "+"}, &group_counts.mistakes},
+                 {"updates", {Per::group, "+"}, &group_counts.updates},
+                 {"last_update", {Per::group, "^"}, &group_counts.last_update}})
+            visit(name, kind, array->data(), array->size());
         double totals[] = {record.recent_examples, record.chosen_mistakes, record.chosen_error};
-        visit("record", Per::shared, totals, 3);
+        visit("record", {Per::shared, "~++"}, totals, 3);
         record.recent_examples = totals[0];
         record.chosen_mistakes = totals[1];
         record.chosen_error = totals[2];
         double weights[] = {record.recent_weight, record.recent_squares};
-        visit("recent_weight", Per::shared, weights, 2);
+        visit("recent_weight", {Per::shared, "~"}, weights, 2);
         record.recent_weight = weights[0];
         record.recent_squares = weights[1];
         const std::size_t turns = shape.one_class ? 5 : 0;
-        visit_drift("drift", record.drift, 5, visit);
-        visit_drift("swapped_drift", swapped.drift, turns, visit);
-        visit("swapped_chosen", Per::shared, &swapped.chosen_mistakes, shape.one_class ? 1 : 0);
-        visit_numbers<double>(visit, "class_total", Per::shared, &means.total, 1);
+        visit_drift("drift", {Per::shared, "++++^"}, record.drift, 5, visit);
+        visit_drift("swapped_drift", {Per::shared, "+"}, swapped.drift, turns, visit);
+        visit("swapped_chosen", {Per::shared, "+"}, &swapped.chosen_mistakes,
+              shape.one_class ? 1 : 0);
+        visit_numbers<double>(visit, "class_total", {Per::shared, "+."}, &means.total, 1);
         std::int64_t counts[] = {counters.examples, counters.averaged, counters.frozen,
                                  static_cast<std::int64_t>(counters.random)};
-        visit("counters", Per::shared, counts, 4);
+        visit("counters", {Per::shared, "++=."}, counts, 4);
         counters.examples = counts[0];
         counters.averaged = counts[1];
         counters.frozen = counts[2];
         counters.random = static_cast<std::uint64_t>(counts[3]);
-        visit("late_weight", Per::shared, &counters.late_weight, shape.contested() ? 1 : 0);
+        visit("late_weight", {Per::shared, "+"}, &counters.late_weight, shape.contested() ? 1 : 0);
     }
 
-    static void visit_drift(const char* name, DriftRecord& drift, std::size_t size,
+    static void visit_drift(const char* name, Kind kind, DriftRecord& drift, std::size_t size,
                             const Visitor& visit) {
         double sums[] = {drift.weight, drift.squared_weight, drift.loss, drift.squared_loss,
                          drift.scale};
-        visit(name, Per::shared, sums, size);
+        visit(name, kind, sums, size);
         drift = {sums[0], sums[1], sums[2], sums[3], sums[4]};
     }
 
@@ -408,13 +430,13 @@ struct Model {
     /// Visit structs of plain numbers as one array. The array is a copy, because a pointer must not
     /// cross from one member to the next.
     template <class Number, class Struct>
-    static void visit_numbers(const Visitor& visit, const char* name, Per per, Struct* structs,
+    static void visit_numbers(const Visitor& visit, const char* name, Kind kind, Struct* structs,
                               std::size_t count) {
         static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % sizeof(Number) == 0);
         std::vector<Number> numbers(count * (sizeof(Struct) / sizeof(Number)));
-        if (count == 0) return visit(name, per, numbers.data(), numbers.size());
+        if (count == 0) return visit(name, kind, numbers.data(), numbers.size());
         std::memcpy(numbers.data(), structs, count * sizeof(Struct));
-        visit(name, per, numbers.data(), numbers.size());
+        visit(name, kind, numbers.data(), numbers.size());
         std::memcpy(static_cast<void*>(structs), numbers.data(), count * sizeof(Struct));
     }
 };

@@ -132,4 +132,31 @@ void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t
     to.record.memory = from.record.memory;
 }
 
+/// Continue `from` in `to`, a fresh model of the same settings, with feature j at `places[j]`; -1
+/// leaves a feature out.
+template <class T>
+void continue_features(Model<T>& to, Model<T>& from, const std::vector<std::int64_t>& places) {
+    const auto fill = [&](Per per, const auto* source, std::size_t size, auto* target) {
+        if (per != Per::cell && per != Per::column && per != Per::slot && per != Per::feature)
+            return void(std::copy_n(source, size, target));
+        const std::size_t width = size / places.size();
+        for (std::size_t j = 0; j < places.size(); ++j)
+            if (places[j] >= 0)
+                std::copy_n(source + j * width, width,
+                            target + static_cast<std::size_t>(places[j]) * width);
+    };
+    from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
+        using Values = decltype(source);
+        to.visit([&](const char* other, Per, auto* target, std::size_t) {
+            if constexpr (std::is_same_v<Values, decltype(target)>)
+                if (size > 0 && per != Per::matrix && std::strcmp(name, other) == 0)
+                    fill(per, source, size, target);
+        });
+    });
+    const auto place = [&](std::size_t j) { return places[j]; };
+    for (std::size_t g = 0; g < to.full.size(); ++g)
+        to.full[g] = from.full[g].rearranged(to.shape.features, place);
+    to.record.memory = from.record.memory;
+}
+
 }  // namespace aggro

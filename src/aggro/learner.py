@@ -265,7 +265,7 @@ class Learner:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
         copy = Learner.__new__(Learner)
-        copy.__setstate__(self.__getstate__())  # its arrays are copies
+        copy.__dict__.update(self.__dict__, model=self.model.copy())
         return copy
 
     # -- settings of the core --------------------------------------------------

@@ -99,7 +99,7 @@ def test_the_best_representation_goes_on_alone(client, monkeypatch):
     assert len(learner.encoder.descriptions) == 1
     assert model.t_ - 1 == learner.examples == len(TEXTS)
     assert {each["ngram_range"] for each in learner.selection.left} == {(1, 1), (1, 2)}
-    assert [each["rows"] for each in model.history_] == [200, 200, 200]
+    assert [each["rows"] for each in model.history_] == [200, 150, 250]
     assert model.to_local().score(TESTS, TRUTH) > 0.8
 
 

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from aggro.learner import Learner, rows_of
-from aggro.settings import Settings
+from aggro.settings import DIAGONAL, Settings
 
 
 def settings_of(metric="euclidean", classes=2, **more):
@@ -39,10 +39,10 @@ def weights_of(learner):
     if "update_counts" in state:
         found["update_counts"] = state["update_counts"].reshape(learner.features, -1)[:, :k]
         found["bias_update_counts"] = state["bias_update_counts"]
-    if learner.settings.metric == "diagonal":
+    if power := DIAGONAL.get(learner.settings.metric):
         first = learner.model.columns
-        found["precision"] = 1 / table[:, first : first + k]
-        found["bias_precision"] = 1 / state["bias_variance"]
+        found["precision"] = table[:, first : first + k] ** -power
+        found["bias_precision"] = state["bias_variance"] ** -power
     return found
 
 

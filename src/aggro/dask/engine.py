@@ -1,6 +1,7 @@
 """Dask as an engine of distributed training: plain tasks, in a graph that has no state.
 
-A task that runs again, or on another worker, gives the same bits. Partitions that several tasks
+A task that runs again, or on another worker, gives the same bits. It makes its partitions itself,
+one after the other, if no other task needs what they are made from. Partitions that several tasks
 learn are held by the cluster, which spills them to disk where its memory is full.
 """
 
@@ -9,14 +10,12 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from dask.base import annotate
 from dask.delayed import Delayed, delayed
 
-from aggro.dask.inputs import Partition, prepare
+from aggro.dask.inputs import Partition, inlined, prepare
 from aggro.merging.adapters import Update
 from aggro.merging.blocks import Block, Failed, Summary, summarise
 from aggro.merging.schedule import Task
@@ -27,9 +26,9 @@ class DaskEngine:
     """Runs functions on partitions of a Dask collection."""
 
     def __init__(self, client: Any, partitions: Sequence[Partition]) -> None:
-        self.client = client
-        self.groups = [[each] for each in partitions]
-        self.held: dict[int, Delayed] = {}  # blocks on the cluster, by the number of a partition
+        self.client, self.parts = client, inlined(partitions)
+        self.groups = [range(i, i + 1) for i in range(len(partitions))]
+        self.held: dict[int, Delayed] = {}  # blocks on the cluster, by the number of their part
         self.token, self.tasks = uuid.uuid4().hex[:12], 0
 
     @property
@@ -37,12 +36,9 @@ class DaskEngine:
         """The number of partitions."""
         return len(self.groups)
 
-    def join_partitions(self, count: int) -> None:
-        """Join neighbouring partitions, so that about this number is left."""
-        parts = [part for group in self.groups for part in group]
-        edges = np.linspace(0, len(parts), count + 1).astype(int)
-        self.groups = [parts[a:b] for a, b in pairwise(edges)]
-        self.held = {}
+    def join_partitions(self, groups: Sequence[range]) -> None:
+        """Join neighbouring partitions; the groups are the partitions from then on."""
+        self.groups = list(groups)
 
     def summaries(self, numbers: Sequence[int]) -> list[Summary]:
         """Return the sizes of these partitions, which are held until they are learned."""
@@ -54,7 +50,7 @@ class DaskEngine:
 
     def learn_alone(self, model: Any, method: str, **more: Any) -> Any:
         """Learn all blocks in order on one worker; return the model or why that failed."""
-        blocks = [self._block(number) for number in range(self.partitions)]
+        blocks = [self._block(number) for number in range(len(self.parts))]
         try:
             return self._result(self._task(_learn_alone, self._send(model), blocks, method, more))
         finally:
@@ -62,21 +58,23 @@ class DaskEngine:
 
     def learn(self, model: Any, tasks: Sequence[Task], held: bool) -> Update:
         """Return what all tasks have learned, combined in a tree."""
+        groups = [self.groups[task.partition] for task in tasks]
         if held:
-            self._hold([task.partition for task in tasks])
+            self._hold([number for group in groups for number in group])
         sent = self._send(model)
         updates = [
-            self._task(learn, sent, self._block(task.partition), task, len(tasks)) for task in tasks
+            self._task(_learn, sent, [self._block(number) for number in group], task)
+            for group, task in zip(groups, tasks, strict=True)
         ]
         while True:
-            groups = [updates[i : i + FAN_IN] for i in range(0, len(updates), FAN_IN)]
-            updates = [self._task(Update.combined, group) for group in groups]
+            some = [updates[i : i + FAN_IN] for i in range(0, len(updates), FAN_IN)]
+            updates = [self._task(Update.combined, each) for each in some]
             if len(updates) == 1:
                 break
         update: Update = self._result(updates[0])
         if not held and update.unknown is None:
-            for task in tasks:
-                self.held.pop(task.partition, None)
+            for number in (number for group in groups for number in group):
+                self.held.pop(number, None)
         return update
 
     def _of_each(self, function: Callable[..., Any], numbers: Sequence[int], *args: Any) -> Any:
@@ -87,18 +85,19 @@ class DaskEngine:
         )
         return self._result(tasks)
 
-    def _block(self, number: int) -> Delayed:
-        """Return the lazy block of a partition."""
+    def _block(self, number: int) -> Any:
+        """Return the block of a partition, if it is held, or what a task makes it from."""
+        part = self.parts[number]
         if number in self.held:
             return self.held[number]
-        return self._task(prepare, self.groups[number])
+        return self._task(prepare, part) if isinstance(part, Partition) else part
 
     def _hold(self, numbers: Sequence[int]) -> None:
         """Let the cluster make these blocks, and hold them."""
         missing = [number for number in numbers if number not in self.held]
         if missing:
-            blocks = self.client.persist([self._block(number) for number in missing])
-            self.held.update(zip(missing, blocks, strict=True))
+            blocks = [self._task(prepare, self.parts[number]) for number in missing]
+            self.held.update(zip(missing, self.client.persist(blocks), strict=True))
 
     def _send(self, model: Any) -> Any:
         """Return the model as a task of its own: if its worker is lost, another makes it again."""
@@ -124,10 +123,12 @@ class DaskEngine:
                 future.cancel()
 
 
-def _learn_alone(
-    model: Any, blocks: Sequence[Block | Failed], method: str, more: dict[str, Any]
-) -> Any:
-    return learn_alone(model, blocks, method, **more)
+def _learn(model: Any, blocks: Sequence[Any], task: Task) -> Update:
+    return learn(model, map(prepare, blocks), task)
+
+
+def _learn_alone(model: Any, blocks: Sequence[Any], method: str, more: dict[str, Any]) -> Any:
+    return learn_alone(model, [prepare(block) for block in blocks], method, **more)
 
 
 def _same(model: Any) -> Any:

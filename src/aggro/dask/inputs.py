@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from dask import get
 from dask.delayed import Delayed
+from dask.optimization import cull
+from distributed import futures_of
 from scipy.sparse import csr_matrix
 
 from aggro.io.batch import joined_rows
@@ -146,15 +150,57 @@ def _files(pattern: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> li
 # -- in the workers ------------------------------------------------------------------------------
 
 
-def prepare(parts: Sequence[Partition]) -> Block | Failed:
-    """Return partitions as one block, or why one of them cannot be read.
+def prepare(part: Any) -> Block | Failed:
+    """Return a partition as a block, or why it cannot be read.
 
     A task that raises would be run again.
     """
+    if isinstance(part, Inlined):
+        part = part.load()
     try:
-        return joined([part.read() for part in parts])
+        return part.read() if isinstance(part, Partition) else part
     except (ValueError, TypeError) as error:
         return Failed(str(error))
+
+
+class Inlined:
+    """A partition with the tasks that make it, which the task that learns it runs itself.
+
+    Not a dataclass, whose fields Dask would search for tasks.
+    """
+
+    def __init__(self, graph: dict[Any, Any], part: Partition, keys: dict[str, Any]) -> None:
+        self.graph, self.part = graph, part
+        self.keys = keys  # of the lazy fields of the partition
+
+    def load(self) -> Partition:
+        """Return the loaded partition."""
+        found = get(self.graph, [*self.keys.values()])
+        return replace(self.part, **dict(zip(self.keys, found, strict=True)))
+
+
+def inlined(partitions: Sequence[Partition]) -> list[Partition | Inlined]:
+    """Return partitions with their tasks, unless others need these, or the cluster has results."""
+    found = [_with_tasks(part) for part in partitions]
+    users = Counter(key for each in found for key in each.graph)
+    return [
+        each if each.graph.keys() >= set(each.keys.values()) and _runs(each, users) else part
+        for each, part in zip(found, partitions, strict=True)
+    ]
+
+
+def _with_tasks(part: Partition) -> Inlined:
+    lazy = {name: each for name, each in vars(part).items() if isinstance(each, Delayed)}
+    keys = {name: each.key for name, each in lazy.items()}
+    graph = {key: task for each in lazy.values() for key, task in each.__dask_graph__().items()}
+    if graph.keys() >= set(keys.values()):
+        graph, _ = cull(graph, list(keys.values()))
+    return Inlined(dict(graph), replace(part, **dict.fromkeys(lazy)), keys)
+
+
+def _runs(part: Inlined, users: Counter[Any]) -> bool:
+    """Return whether a task may run the tasks of a partition."""
+    return all(users[key] == 1 for key in part.graph) and not futures_of([*part.graph.values()])
 
 
 def array_of(y: Any) -> Any:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from dask.delayed import delayed
 
 from aggro.dask.inputs import Partition, listed, partitions_of, rows_of, rows_together
-from aggro.merging.rules import add_moments
 from aggro.text.base import TextEstimator
 
 
@@ -120,7 +118,9 @@ def _sums(part: Partition, local: Any) -> Any:
 
 
 def _score(sums: Any, classes: bool) -> Any:
-    sums = [each for each in sums if each[1].any()]
-    error = np.sum([each[0] for each in sums], axis=0)
-    weight, _, spread = reduce(add_moments, [each[1:].T for each in sums]).T
-    return np.mean(error / weight if classes else 1.0 - error / spread)
+    error, weight, mean, spread = np.stack([each for each in sums if each[1].any()], axis=1)
+    total = weight.sum(axis=0)
+    if classes:
+        return np.mean(error.sum(axis=0) / total)
+    apart = mean - (weight * mean).sum(axis=0) / total
+    return np.mean(1.0 - error.sum(axis=0) / (spread + weight * apart**2).sum(axis=0))

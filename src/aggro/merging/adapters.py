@@ -14,20 +14,18 @@ from aggro.classes import Classes
 from aggro.estimators.passes import Passes, Patience
 from aggro.merging import schedule
 from aggro.merging.blocks import Block, Summary
-from aggro.merging.changes import Change, add, change_between
-from aggro.merging.learners import merge_round, shard_of
+from aggro.merging.changes import Change, add, change_of
+from aggro.merging.learners import counting_updates, merge_round, shard_of, with_learners
 from aggro.merging.margins import join_calibrators, join_recorders, join_references
 from aggro.merging.models import check_linear
-from aggro.merging.parts import counting_updates, take_apart, with_learners
+from aggro.merging.schedule import Task
 from aggro.merging.texts import encoder_like, moved_to, renumbered
-from aggro.merging.words import State, finder, key_space, keys_of, nameless, since, together
+from aggro.merging.words import State, finder, keys_of, nameless, since, together
 from aggro.selection.common import grow_features, learners_of, progressive_loss
 from aggro.selection.memory import fits_into_memory
 from aggro.selection.selection import ModelSelection
 from aggro.text.base import TextEstimator
 from aggro.text.learner import TextLearner
-
-SAMPLE = 1024  # rows whose mean ‖x‖² limits C
 
 
 @dataclass
@@ -166,7 +164,9 @@ class Adapter:
         return done
 
     def to_send(self) -> Any:
-        """Return the estimator without what tasks do not need."""
+        """Return the estimator without what tasks do not need; its weights become explicit."""
+        for each in learners_of(self.selection):
+            each.model.fold()
         return self.model
 
     def lacks(self, block: Block) -> bool:
@@ -220,21 +220,25 @@ class RowAdapter(Adapter):
         classes = replace(self.model._classes, given=given)
         self.model._fitted = self.model._fitted.changed(classes=classes)
 
-    def learn(self, block: Block, repeated: bool, shards: int) -> Update:
-        """Return what a copy of the model learns from a block, as one of several shards."""
+    def shard(self, task: Task) -> Any:
+        """Return a copy of the model that learns as one of several shards."""
         own, start = copy.copy(self.model), self.model._fitted
-        square = _mean_square(block) if start.learner.settings.scale == "none" else 0.0
-        own._learner = shard_of(start.learner, shards, square)
-        if repeated and hasattr(own, "probability"):
+        square = task.square if start.learner.settings.scale == "none" else 0.0
+        own._learner = shard_of(start.learner, task.shards, square)
+        if task.repeated and hasattr(own, "probability"):
             own.probability = False
         own._fitted = own._fitted.changed(parameters=own._parameters())  # keeps the scaled C
-        before = [take_apart(each, own=True) for each in learners_of(own._learner)]
-        own.partial_fit(block.X, block.y, sample_weight=block.weights)
-        changes = tuple(
-            change_between(old, take_apart(end, own=True), end)
-            for old, end in zip(before, learners_of(own._learner), strict=True)
-        )
-        end, rows = own._fitted, len(block)
+        return own
+
+    def learn(self, shard: Any, block: Block, repeated: bool) -> None:
+        """Let a shard learn a block."""
+        shard.partial_fit(block.X, block.y, sample_weight=block.weights)
+
+    def update(self, shard: Any, rows: int, repeated: bool) -> Update:
+        """Return what a shard has learned."""
+        start, end = self.model._fitted, shard._fitted
+        pairs = zip(learners_of(start.learner), learners_of(end.learner), strict=True)
+        changes = tuple(change_of(*pair) for pair in pairs)
         counts = 0.0 if end.counts is None else end.counts - start.counts
         records = () if repeated or end.record is None else (end.record,)
         return Update(rows, rows * repeated, changes, counts, records)
@@ -248,16 +252,6 @@ class RowAdapter(Adapter):
         if update.records:
             new["record"] = join_recorders(update.records, fitted.record)
         self.model._fitted = fitted.changed(**new)
-
-
-def _mean_square(block: Block) -> float:
-    """Return the mean of ‖x‖² of the first rows, the constant feature included."""
-    X = block.take(np.arange(min(SAMPLE, len(block)))).X
-    values = X.data if hasattr(X, "indptr") else np.ascontiguousarray(X)  # one order of the sum
-    if values.dtype.kind not in "fiub":
-        return 0.0
-    square = float(np.square(values, dtype=np.float64).sum()) / X.shape[0] + 1.0
-    return square if np.isfinite(square) else 0.0  # the estimator reports what is wrong
 
 
 class TextAdapter(Adapter):
@@ -285,7 +279,7 @@ class TextAdapter(Adapter):
 
     def to_send(self) -> Any:
         """Return the estimator without the names of words, which tasks do not need."""
-        light = copy.copy(self.model)
+        light = copy.copy(super().to_send())
         light._learner = _nameless(self.learner)
         return light
 
@@ -304,28 +298,33 @@ class TextAdapter(Adapter):
             self.model.keep_best()
         return super().is_done_after(number, loss, rows)
 
-    def learn(self, block: Block, repeated: bool, shards: int) -> Update:
-        """Return what a copy of the model learns from texts, as one of several shards."""
-        start, own = self.learner, copy.copy(self.model)
-        bare = _nameless(start)
+    def shard(self, task: Task) -> Any:
+        """Return a copy of the model that learns as one of several shards."""
+        own, bare = copy.copy(self.model), _nameless(self.learner)
         square = 1.0 + bare.encoder.sources  # rows have the norm 1
-        end = _with(bare, selection=shard_of(bare.selection, shards, square))
-        own._learner = end
-        table, batch = own._prepared(block.X, block.y, block.weights)
-        end.learn(table, batch, again=repeated, undo=False)
+        own._learner = _with(bare, selection=shard_of(bare.selection, task.shards, square))
+        return own
+
+    def learn(self, shard: Any, block: Block, repeated: bool) -> None:
+        """Let a shard learn a block."""
+        table, batch = shard._prepared(block.X, block.y, block.weights)
+        shard._learner.learn(table, batch, again=repeated, undo=False)
+
+    def update(self, shard: Any, rows: int, repeated: bool) -> Update:
+        """Return what a shard has learned, with the keys of its features."""
+        start, end = self.learner, shard._learner
         keys = [keys_of(end.encoder, which) for which, _ in end.encoder.choices]
         changes = tuple(
-            _change_by_key(old, new, keys[new.representation], key_space(end.encoder))
+            _change_by_key(old, new, keys[new.representation])
             for old, new in zip(start.selection.learners, end.selection.learners, strict=True)
         )
         records: tuple[Any, ...] = ()
         if end.calibrator is not None and not repeated:
             pairs = zip(end.encoder.references, keys, strict=True)
-            rows = [renumbered(row, own_keys.__getitem__) for row, own_keys in pairs]
-            records = ((end.calibrator, rows),)
+            references = [renumbered(row, own_keys.__getitem__) for row, own_keys in pairs]
+            records = ((end.calibrator, references),)
         words = since(nameless(start.encoder.state()), end.encoder.state())
-        count = len(table)
-        return Update(count, count * repeated, changes, records=records, words=words)
+        return Update(rows, rows * repeated, changes, records=records, words=words)
 
     def apply(self, update: Update) -> None:
         """Merge what all tasks of a round have learned into the model.
@@ -338,11 +337,8 @@ class TextAdapter(Adapter):
         selection, references = moved_to(encoder, start)
         keys = [keys_of(encoder, which) for which, _ in encoder.choices]
         changes = [
-            change.renumbered(finder(own)(change.touched), len(own))
-            for change, own in (
-                (change, keys[learner.representation])
-                for change, learner in zip(update.changes, selection.learners, strict=True)
-            )
+            change.renumbered(finder(keys[learner.representation]))
+            for change, learner in zip(update.changes, selection.learners, strict=True)
         ]
         calibrator = start.calibrator
         if update.records:
@@ -365,12 +361,11 @@ class TextAdapter(Adapter):
         self.model._learner = _with(start, **new)
 
 
-def _change_by_key(old: Any, new: Any, keys: Any, space: int) -> Change:
+def _change_by_key(old: Any, new: Any, keys: Any) -> Change:
     """Return the change of a learner with the keys of its features."""
     before = copy.deepcopy(old)
     before.model.grow(new.features)
-    change = change_between(take_apart(before, own=True), take_apart(new, own=True), new)
-    return change.renumbered(keys[change.touched], space)
+    return change_of(before, new).renumbered(np.append(keys, -1).__getitem__)
 
 
 def _with(learner: TextLearner, **changes: Any) -> TextLearner:

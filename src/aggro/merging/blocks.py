@@ -14,6 +14,7 @@ from aggro.learner import Array
 from aggro.text.sources import Laid, Listed
 from aggro.text.table import Table
 
+SAMPLE = 1024  # rows whose mean ‖x‖² limits C
 LETTERS = 6  # of a word and the space behind it, about
 
 
@@ -65,6 +66,7 @@ class Summary:
     entries: float = 0.0  # per row, without absent zeros
     nbytes: int = 0
     width: int = 0
+    square: float = 0.0  # mean ‖x‖² of the first rows, which limits C
     classes: Any = None
     error: str | None = None
 
@@ -97,7 +99,19 @@ def summarise(block: Block | Failed) -> Summary:
         width = X.shape[1]
         entries, nbytes = rows * width, 8 * rows * width
     classes = np.unique(y) if y.ndim == 1 else None
-    return Summary(rows, entries / max(rows, 1), nbytes, int(width), classes)
+    return Summary(rows, entries / max(rows, 1), nbytes, int(width), _mean_square(block), classes)
+
+
+def _mean_square(block: Block) -> float:
+    """Return the mean of ‖x‖² of the first rows, the constant feature included."""
+    X = block.take(np.arange(min(SAMPLE, len(block)))).X
+    if isinstance(X, Table) or not X.shape[0]:
+        return 0.0
+    values = X.data if hasattr(X, "indptr") else np.ascontiguousarray(X)  # one order of the sum
+    if values.dtype.kind not in "fiub":
+        return 0.0
+    square = float(np.square(values, dtype=np.float64).sum()) / X.shape[0] + 1.0
+    return square if np.isfinite(square) else 0.0  # the estimator reports what is wrong
 
 
 def joined(blocks: Sequence[Block], join: Callable[[list[Any]], Any] | None = None) -> Block:

@@ -1,216 +1,76 @@
 """What models have learned since a common start, as numbers that add up.
 
 The change of a weight is weighted by its *update count*: the number of steps that moved it, or the
-precision that it gained. A model that never met a feature then has no influence on its weight.
+precision that it gained. A model that never met a feature then has no influence on its weight. The
+core has the rule of each array (``Kind`` of ``core/linear/model.hpp``) and the sums
+(``core/linear/merge.hpp``); full metrics are merged here.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial, reduce
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from aggro import _core
 from aggro.learner import Array, Learner
-from aggro.merging.parts import Parts, put_together, take_apart
-from aggro.merging.rules import (
-    NOT_MERGEABLE,
-    Since,
-    add_parts,
-    apply_part,
-    change_of_part,
-    is_summed,
-    rule_of,
-)
-
-COUNTS = {  # the part with the update counts of a part, in any metric
-    "weights": ("update_counts", "precision"),
-    "average": ("update_counts", "precision"),
-    "bias": ("bias_update_counts", "bias_precision"),
-    "bias_average": ("bias_update_counts", "bias_precision"),
-}
-AVERAGE_OF = {"average": "weights", "bias_average": "bias"}
-NARROW = 8  # numbers of a line that are added column by column
 
 
-@dataclass
+@dataclass(frozen=True)
 class Change:
     """What one or several models add to their common start.
 
-    ``tables`` have lines for the features in ``touched`` alone, in rising order. A weighted change
-    is four numbers: the change times its update count, the plain change, the count, and the number
-    of models with a positive count. While ``counts`` is given, the change is of one model and the
-    tables hold plain changes, which takes less than half as many bytes.
+    Parameters
+    ----------
+    outputs, averages, rules, shared_rules
+        What the numbers of a line, and the shared ones, are: see ``ChangeLayout`` of the core.
+    models, examples, averaged : float
+        The number of models, and what they learned since the start: the number of examples, and the
+        weight of the rounds that joined the average.
+    touched : array
+        The features that changed, in rising order; -1 is the intercept.
+    lines : array
+        The numbers of each of them, one feature after the other.
+    shared : array
+        The numbers that belong to no feature.
+    summed : bool
+        Whether lines have the form of a sum, which takes more than twice as many bytes.
+    weight : float
+        The influence of one model.
+    matrices : tuple of tuples of arrays
+        For each group of a full metric, the precision gained, the change of the weights multiplied
+        by it, and their plain change.
     """
 
-    since: Since
-    features: int
+    outputs: int
+    averages: bool
+    rules: str
+    shared_rules: str
+    models: float
+    examples: float
+    averaged: float
     touched: Array
-    tables: dict[str, Array] = field(default_factory=dict)
-    rest: dict[str, Array] = field(default_factory=dict)
-    counts: Array | None = None
+    lines: Array
+    shared: Array
+    summed: bool = False
+    weight: float = 1.0
+    matrices: tuple[tuple[Array, ...], ...] = field(default=())
 
     @property
     def nbytes(self) -> int:
         """The size when sent."""
-        counts = [] if self.counts is None else [self.counts]
-        arrays = (self.touched, *self.tables.values(), *self.rest.values(), *counts)
-        return int(sum(array.nbytes for array in arrays))
+        matrices = (array for group in self.matrices for array in group)
+        return sum(each.nbytes for each in (self.touched, self.lines, self.shared, *matrices))
 
-    def lines(self, name: str, weight: float = 1.0) -> Array:
-        """Return a table in the form that adds up."""
-        table = self.tables[name]
-        if self.counts is None or rule_of(name) != "weighted":
-            return table
-        return _weighted(table, self.counts, weight)
-
-    def renumbered(self, numbers: Array, features: int) -> Change:
-        """Return the same change where the touched features have other numbers."""
-        order = np.argsort(numbers, kind="stable")
-        tables = {name: table[order] for name, table in self.tables.items()}
-        counts = None if self.counts is None else self.counts[order]
-        return Change(self.since, features, numbers[order], tables, self.rest, counts)
-
-
-def _weighted(moved: Array, counts: Array, weight: float) -> Array:
-    """Return the four numbers of each weighted change; in memory, each of the four is one block."""
-    four = np.stack([counts * moved, weight * moved, counts, counts > 0])
-    return np.moveaxis(four, 0, -1)
-
-
-def check_mergeable(learner: Learner) -> None:
-    """Raise if a part of a learner cannot be merged, or its updates were not counted."""
-    state, s = learner.state(), learner.settings
-    for name, why in NOT_MERGEABLE.items():
-        if name in state:
-            why = why.format(queue=s.queue, forgetting=s.forgetting)
-            raise ValueError(f"Such models cannot be merged: {why}.")
-    if s.metric == "euclidean" and not s.mergeable:
-        raise ValueError(
-            "These models did not count the updates of each weight, and a plain mean of weights "
-            "learns little from many models; make them with mergeable=True."
-        )
-
-
-# -- one model -----------------------------------------------------------------------------------
-
-
-def change_of(start: Learner, end: Learner, weight: float = 1.0) -> Change:
-    """Return what a learner has learned since the start, its influence multiplied by a weight."""
-    check_mergeable(end)
-    return change_between(take_apart(start), take_apart(end), end, weight)
-
-
-def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.0) -> Change:
-    """Return the change between the parts of two learners of the shape of ``end``."""
-    old, new = before.rest, after.rest
-    examples = float(new["examples"][0] - old["examples"][0])
-    averaged = _averaged(new) - _averaged(old)
-    since = Since(1.0, examples, averaged, _averaged(old), end.model.memory)
-    touched = _touched(before.tables, after.tables)
-    was, now = ({n: table[touched] for n, table in p.tables.items()} for p in (before, after))
-    change = Change(since, end.features, touched)
-    change.tables = _changes(was, now, since)
-    change.counts = _counts(was, now, "weights", weight)
-    if weight != 1.0:
-        change.tables = {name: change.lines(name, weight) for name in change.tables}
-        change.counts = None
-    change.rest = _changes(old, new, since)
-    for name in COUNTS.keys() & change.rest.keys():
-        counts = _counts(old, new, name, weight)
-        change.rest[name] = _weighted(change.rest[name], counts, weight)
-    if end.settings.metric == "full":
-        _add_full(change, (before, after), end, weight)
-    return change
-
-
-def _averaged(counters: dict[str, Array]) -> float:
-    """Return the weight of all rounds in the average."""
-    return float(counters.get("late_weight", counters["averaged"])[0])
-
-
-def _touched(before: dict[str, Array], after: dict[str, Array]) -> Array:
-    """Return the features that changed; the average of others follows from their weights."""
-    changed = np.zeros(len(after["weights"]), bool)
-    for name, table in after.items():
-        if name != "average":
-            differs = table != before[name]
-            changed |= differs.any(axis=1) if differs.ndim > 1 else differs
-    return np.flatnonzero(changed)
-
-
-def _counts(before: dict[str, Array], after: dict[str, Array], name: str, weight: float) -> Array:
-    """Return the update counts since the start of each number of a part."""
-    for counts in COUNTS[name]:
-        if counts in after:
-            return np.asarray(weight * np.maximum(after[counts] - before[counts], 0.0))
-    return np.full(after[name].shape, weight)  # a full metric: see below
-
-
-def _changes(before: dict[str, Array], after: dict[str, Array], since: Since) -> dict[str, Array]:
-    """Return the change of each part; of an average, its mean over the rounds since the start."""
-    changes = {}
-    for name, end in after.items():
-        if rule_of(name) == "information":
-            continue
-        changes[name] = change_of_part(name, before[name], end, since)
-        if name in AVERAGE_OF:
-            mean = changes[name] / (since.averaged or math.inf)
-            changes[name] = mean - before[AVERAGE_OF[name]] * (since.averaged > 0)
-    return changes
-
-
-# -- the sum -------------------------------------------------------------------------------------
-
-
-def add(*changes: Change) -> Change:
-    """Return changes since the same start as one."""
-    known = np.zeros(changes[0].features, bool)
-    for each in changes:
-        known[each.touched] = True
-    touched, place_of = np.flatnonzero(known), np.cumsum(known) - 1
-    since = reduce(Since.plus, (each.since for each in changes))
-    total = Change(since, changes[0].features, touched)
-    places = [place_of[each.touched] for each in changes]
-    for name in changes[0].tables:
-        lines = [each.lines(name) for each in changes]
-        total.tables[name] = _add_lines(name, lines, places, len(touched))
-    for name in changes[0].rest:
-        rest = (each.rest[name] for each in changes)
-        total.rest[name] = reduce(partial(add_parts, name), rest)
-    return total
-
-
-def add_in_tree(changes: Sequence[Any], add: Callable[..., Any] = add) -> Any:
-    """Return several changes as one, added in pairs."""
-    while len(changes) > 1:
-        changes = [add(*changes[i : i + 2]) for i in range(0, len(changes), 2)]
-    return changes[0]
-
-
-def _add_lines(name: str, lines: list[Array], places: list[Array], count: int) -> Array:
-    """Return the sum of the lines of a table, each at its place; absent lines are zero."""
-    columns = list(np.ndindex(lines[0].shape[1:]))
-    narrow = lines[0].ndim > 1 and len(columns) <= NARROW
-    total = np.zeros((count, *lines[0].shape[1:]), lines[0].dtype, "F" if narrow else "C")
-    for each, place in zip(lines, places, strict=True):
-        if not is_summed(name):
-            wide = np.zeros_like(total)
-            wide[place] = each
-            total = add_parts(name, total, wide)
-        elif narrow:  # much faster
-            for column in columns:
-                at: Any = (slice(None), *column)
-                total[at][place] += each[at]
-        else:
-            total[place] += each
-    return total
-
-
-# -- applying it ---------------------------------------------------------------------------------
+    def renumbered(self, new: Callable[[Array], Array]) -> Change:
+        """Return the same change where features have other numbers; the intercept keeps -1."""
+        touched = new(self.touched)
+        order = np.argsort(touched, kind="stable")
+        lines = self.lines.reshape(len(touched), -1)[order].ravel()
+        return replace(self, touched=touched[order], lines=lines)
 
 
 @dataclass(frozen=True)
@@ -233,100 +93,134 @@ class Blend:
     damping: float = 0.0
     relaxation: float = 0.0
 
-    def change(self, four: Array, shards: float, precision: Any = 0.0) -> Array:
-        """Return the common change: the mean by update counts, or the plain mean without any."""
-        weighted, plain, counts, models = np.moveaxis(four, -1, 0)
-        known = self.prior * precision
-        total, none = counts + known, plain / shards
-        mean = np.divide(weighted + known * plain, total, out=none, where=total > 0)
-        if self.damping:
-            mean *= (np.maximum(models, 1.0) / shards) ** self.damping
-        mean *= 1.0 + self.relaxation * (1.0 - 1.0 / np.maximum(models, 1.0))
-        return np.asarray(mean)
-
 
 MEAN = Blend()
 
 
+def check_mergeable(learner: Learner) -> None:
+    """Raise if a part of a learner cannot be merged, or its updates were not counted."""
+    s = learner.settings
+    why = None
+    if s.queue > 1:
+        why = (
+            f"queue={s.queue} starts each step from the last classifiers of one stream, and models "
+            "trained separately have no last ones in common; use queue=1"
+        )
+    elif s.average == "reservoir":
+        why = (
+            "average='reservoir' draws classifiers by how long each survived in one stream; use "
+            "average=True"
+        )
+    elif s.forgetting and any(each.class_mean > 0 for each in learner.all_settings):
+        why = (
+            f"forgetting={s.forgetting} lets the class means forget by the order of the examples, "
+            "which models trained separately do not have in common; use forgetting=0 or "
+            "class_mean=0"
+        )
+    if why is not None:
+        raise ValueError(f"Such models cannot be merged: {why}.")
+    if s.metric == "euclidean" and not s.mergeable:
+        raise ValueError(
+            "These models did not count the updates of each weight, and a plain mean of weights "
+            "learns little from many models; make them with mergeable=True."
+        )
+
+
+def change_of(start: Learner, end: Learner, weight: float = 1.0) -> Change:
+    """Return what a learner has learned since the start, as one model of this influence.
+
+    The weights of both become explicit: see ``fold`` of the core.
+    """
+    check_mergeable(end)
+    before: Any = start.model  # of the same precision
+    found: dict[str, Any] = end.model.change_since(before)
+    pairs = zip(_groups(start), _groups(end), strict=True)
+    return Change(**found, weight=weight, matrices=tuple(_gained(*pair, weight) for pair in pairs))
+
+
+def add(*changes: Change) -> Change:
+    """Return changes since the same start as one, added in pairs."""
+    found: dict[str, Any] = _core.add_changes(list(changes))
+    groups = zip(*(each.matrices for each in changes), strict=True)
+    matrices = tuple(
+        tuple(np.sum(arrays, axis=0) for arrays in zip(*of_one, strict=True)) for of_one in groups
+    )
+    return replace(changes[0], **found, matrices=matrices)
+
+
 def apply(start: Learner, change: Change, blend: Blend = MEAN) -> Learner:
     """Return the start with the changes of all models."""
-    parts, touched = take_apart(start), change.touched
-    lines = {name: table[touched] for name, table in parts.tables.items()}
-    changes = {name: change.lines(name) for name in change.tables}
-    if "average" in parts.tables:  # weights without updates were the same in all rounds
-        still = np.ones((start.features, 1))
-        still[touched] = 0.0
-        parts.tables["average"] += change.since.averaged * parts.tables["weights"] * still
-    for name, table in _applied(lines, changes, change.since, blend).items():
-        parts.tables[name][touched] = table
-    rest = _applied(parts.rest, change.rest, change.since, blend)
-    if start.settings.metric == "full":
-        _apply_full(parts, rest, change, start, blend.prior)
-    parts.rest = rest
-    return put_together(start, parts)
-
-
-def _applied(
-    start: dict[str, Array], changes: dict[str, Array], since: Since, blend: Blend
-) -> dict[str, Array]:
-    """Return parts with their changes."""
-    result = dict(start)
-    for name, change in changes.items():
-        if rule_of(name) == "information":
-            continue
-        if name not in COUNTS:
-            value = apply_part(name, start[name], change, since)
-        elif name in AVERAGE_OF:
-            mean = start[AVERAGE_OF[name]] + blend.change(change, since.shards)
-            value = start[name] + since.averaged * mean
-        else:
-            counts, precision = COUNTS[name]
-            known = 0.0 if counts in start else start.get(precision, 0.0)
-            value = start[name] + blend.change(change, since.shards, known)
-        result[name] = value.astype(start[name].dtype)
-    return result
+    new = copy.deepcopy(start)
+    new.model.apply_change(change, blend.prior, blend.damping, blend.relaxation)
+    if change.matrices:
+        _apply_matrices(new, _groups(start), change, blend.prior or 1.0 / change.models)
+    return new
 
 
 # -- the full metric -----------------------------------------------------------------------------
 
 
-def _groups(learner: Learner) -> list[tuple[str, slice]]:
-    """Return the name and the outputs of each group of a full metric."""
-    count = sum(name.startswith("full_") for name in learner.state())
-    each = learner.outputs * learner.models // count
-    return [(f"full_{i}", slice(i * each, (i + 1) * each)) for i in range(count)]
+def _groups(learner: Learner) -> Iterator[tuple[Array, Array]]:
+    """Return the weights, with the intercept, and the precision of each group of a full metric."""
+    if learner.settings.metric != "full":
+        return
+    learner.model.fold()
+    state, outputs = learner.state(), learner.outputs * learner.models
+    table = state["weights"].reshape(learner.features, -1)[:, :outputs]
+    weights = np.vstack([table, state["bias"]])
+    matrices = [square(array) for name, array in state.items() if name.startswith("full_")]
+    for own, matrix in zip(np.split(weights, len(matrices), axis=1), matrices, strict=True):
+        information = np.linalg.inv(matrix)
+        _add_prior(information, 1.0 - 1.0 / _bias_prior(state), learner)
+        yield own[: len(matrix)], information
 
 
-def _vectors(parts: Parts, outputs: slice, size: int) -> Array:
-    """Return the weights of a group with the intercept, if it has one."""
-    both = np.vstack([parts.tables["weights"][:, outputs], parts.rest["bias"][None, outputs]])
-    return np.asarray(both[:size])
+def _gained(start: tuple[Array, Array], end: tuple[Array, Array], weight: float) -> Any:
+    """Return the precision gained, and the change of the weights with and without it."""
+    moved, gained = end[0] - start[0], weight * (end[1] - start[1])
+    return gained, gained @ moved, weight * moved
 
 
-def _add_full(change: Change, parts: tuple[Parts, Parts], end: Learner, weight: float) -> None:
-    """Add the matrices, and the weights of each group multiplied by the precision it gained."""
-    before, after = parts
-    for name, outputs in _groups(end):
-        gained = weight * (after.rest[name] - before.rest[name])
-        moved = _vectors(after, outputs, len(gained)) - _vectors(before, outputs, len(gained))
-        change.rest[name] = gained
-        change.rest[f"{name}_votes"] = np.stack([gained @ moved, weight * moved], axis=-1)
-    del change.tables["weights"], change.rest["bias"]
-
-
-def _apply_full(
-    parts: Parts, rest: dict[str, Array], change: Change, start: Learner, prior: float
-) -> None:
+def _apply_matrices(new: Learner, groups: Any, change: Change, share: float) -> None:
     """Apply the change that fits all models best, each measured by the precision it gained.
 
-    In directions without updates, a small share of the precision at the start is the prior.
+    In directions without updates, a share of the precision at the start is the prior.
     """
-    share = prior or 1.0 / change.since.shards
-    for name, outputs in _groups(start):
-        votes, gained = change.rest[f"{name}_votes"], change.rest[name]
-        known = share * parts.rest[name]
-        moved = np.linalg.solve(known + gained, votes[..., 0] + known @ votes[..., 1])
-        parts.tables["weights"][:, outputs] += moved[: start.features]
-        if len(moved) > start.features:
-            rest["bias"][outputs] += moved[start.features]
-        rest[name] = parts.rest[name] + gained
+    state = new.state()
+    table = state["weights"].reshape(new.features, -1)
+    first = 0
+    for number, ((own, precision), arrays) in enumerate(zip(groups, change.matrices, strict=True)):
+        gained, voted, plain = arrays
+        known = share * precision
+        moved = np.linalg.solve(known + gained, voted + known @ plain)
+        outputs = slice(first, first := first + own.shape[1])
+        table[:, outputs] += moved[: new.features]
+        if len(moved) > new.features:
+            state["bias"][outputs] += moved[new.features]
+        information = precision + gained
+        _add_prior(information, 1.0 / _bias_prior(state) - 1.0, new)
+        triangle = np.linalg.inv(information)[np.tril_indices(len(information))]
+        state[f"full_{number}"] = triangle.astype(new.dtype)
+    new.load_state(state)
+
+
+def _bias_prior(state: dict[str, Array]) -> float:
+    """Return the prior variance of the intercept, where it depends on the first row.
+
+    Precisions are those for a prior of one: each model had a first row of its own, and the prior
+    must not be counted once for each of them.
+    """
+    return float(state.get("bias_prior", np.zeros(1))[0]) or 1.0
+
+
+def _add_prior(information: Array, precision: float, learner: Learner) -> None:
+    if learner.settings.fit_intercept:
+        information[-1, -1] += precision
+
+
+def square(lower: Array) -> Array:
+    """Return the symmetric matrix with this lower triangle, given row by row."""
+    size = int((8 * len(lower) + 1) ** 0.5) // 2
+    matrix = np.zeros((size, size))
+    matrix[np.tril_indices(size)] = lower
+    return np.asarray(matrix + np.tril(matrix, -1).T)

@@ -11,12 +11,12 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from aggro.learner import Array, Learner
-from aggro.merging.changes import Blend, Change, add_in_tree, apply, change_of, check_mergeable
-from aggro.merging.parts import like, with_learners
+from aggro.merging.changes import Blend, Change, add, apply, change_of, check_mergeable
 from aggro.selection.candidates import best_of
 from aggro.selection.common import AnyLearner, learners_of, progressive_loss
 from aggro.selection.drift import NO_ROWS
@@ -29,6 +29,59 @@ WITH_C = (
     *("hinge", "squared_hinge", "least_squares", "scw1", "scw2"),
     *("epsilon_insensitive", "squared_epsilon_insensitive"),
 )
+
+
+# -- other shapes --------------------------------------------------------------------------------
+
+
+def like(
+    learner: Learner, settings: Sequence[Settings] | None = None, features: int | None = None
+) -> Learner:
+    """Return an untrained learner of the same shape, or with other settings or features."""
+    features = learner.features if features is None else features
+    new = Learner(settings or learner.all_settings, features, learner.classes, learner.dtype)
+    new.representation = learner.representation
+    new.model.set_memory(learner.model.memory)
+    if learner.models > 1:
+        new.model.set_unit(learner.model.unit[-1])
+    return new
+
+
+def with_learners(learner: AnyLearner, learners: Sequence[Learner], **changes: Any) -> AnyLearner:
+    """Return a copy that consists of other learners."""
+    if isinstance(learner, Learner):
+        return learners[0]
+    selection = copy.copy(learner)
+    selection.__dict__.update(changes, learners=list(learners))
+    return selection
+
+
+def wider(learner: AnyLearner, places: Sequence[Array], widths: Sequence[int]) -> AnyLearner:
+    """Return a learner with more features: feature j of representation r is at ``places[r][j]``.
+
+    A feature of place -1 was never used, and is left out.
+    """
+    learners = []
+    for each in learners_of(learner):
+        new = like(each, features=widths[each.representation])
+        source: Any = each.model  # of the same precision
+        own = np.asarray(places[each.representation][: each.features], np.int64)
+        new.model.continue_features(source, own)
+        learners.append(new)
+    changes = {} if getattr(learner, "_encodes", True) else {"features": widths[0]}
+    return with_learners(learner, learners, **changes)
+
+
+def counting_updates(learner: AnyLearner, mergeable: bool) -> AnyLearner:
+    """Return the learner that counts the updates of each weight from here on, or no longer."""
+    learners = []
+    for each in learners_of(learner):
+        new = like(each, [replace(s, mergeable=mergeable) for s in each.all_settings])
+        source: Any = each.model  # of the same precision
+        new.model.continue_models(source, list(range(each.models)))
+        learners.append(new)
+    settings = replace(learner.settings, mergeable=mergeable)
+    return with_learners(learner, learners, settings=settings)
 
 
 # -- rounds --------------------------------------------------------------------------------------
@@ -59,7 +112,7 @@ def merge_round(start: AnyLearner, changes: Sequence[Change]) -> AnyLearner:
     merged = []
     for each, change in zip(learners_of(start), changes, strict=True):
         metric = METRICS[each.settings.metric]
-        prior = 1.0 / change.since.shards if metric.prior else 0.0
+        prior = 1.0 / change.models if metric.prior else 0.0
         merged.append(apply(each, change, Blend(prior, metric.damping, metric.relaxation)))
     new = with_learners(start, merged)
     if isinstance(new, ModelSelection):
@@ -91,10 +144,11 @@ def merge_learners(
     _check_alike(plain)
     if len(learners) == 1:
         return copy.deepcopy(plain[0])
+    plain = [copy.deepcopy(each) for each in plain]  # their weights become explicit
     begin = like(plain[0]) if start is None else plain[-1]
     pairs = zip(plain, weights, strict=False)
     changes = [change_of(begin, each, weight) for each, weight in pairs]
-    return apply(begin, add_in_tree(changes), Blend(prior=float(start is None)))
+    return apply(begin, add(*changes), Blend(prior=float(start is None)))
 
 
 def _check_alike(learners: Sequence[Learner]) -> None:

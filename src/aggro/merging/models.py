@@ -17,9 +17,8 @@ from aggro.checks import check_number
 from aggro.classes import Classes, continued_labels
 from aggro.io.strings import MOST_NAMES
 from aggro.learner import Array
-from aggro.merging.learners import merge_learners
+from aggro.merging.learners import merge_learners, wider
 from aggro.merging.margins import join_recorders
-from aggro.merging.parts import wider
 from aggro.persistence.record import KERNELS, TEXTS, Record, bytes_of
 from aggro.persistence.streams import STREAMS
 from aggro.selection.common import features_of

@@ -11,10 +11,9 @@ import numpy as np
 
 from aggro.classes import in_order
 from aggro.learner import Array
-from aggro.merging.learners import check_labels, check_same
+from aggro.merging.learners import check_labels, check_same, wider
 from aggro.merging.margins import join_calibrators
 from aggro.merging.models import Member, Merge, admitted
-from aggro.merging.parts import wider
 from aggro.reference_row import RECENT
 from aggro.selection.selection import ModelSelection
 from aggro.stream.selecting import StreamSelection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,28 +14,46 @@ from aggro.merging.schedule import Task
 FAN_IN = 8  # updates that are combined at once
 
 
-def learn(model: Any, block: Block | Failed, task: Task, shards: int) -> Update:
-    """Learn a part of a block from the round's model, as one of several shards.
+def learn(model: Any, blocks: Iterable[Block | Failed], task: Task) -> Update:
+    """Learn a part of a partition from the round's model, as one of several shards.
 
-    The model is not changed. An example that cannot be learned is reported in the update, since an
-    engine would run a task that raises again.
+    The blocks of the partition are read one after the other. The model is not changed. An example
+    that cannot be learned is reported in the update, since an engine would run a task that raises
+    again.
     """
-    if isinstance(block, Failed):
-        return Update(error=f"partition {task.partition}: {block.message}")
-    if len(block) == 0:
-        return Update()
-    order, adapter = np.arange(0), adapter_of(model)
+    adapter, shard, unknown = adapter_of(model), None, None
+    rows = before = 0
+    number, order = task.first, np.arange(0)
     try:
-        block.check()
-        block = wider_rows(block, getattr(model, "n_features_in_", 0))
-        if adapter.lacks(block):
-            return Update(unknown=summarise(block))
-        order = task.rows(len(block))
-        if len(order) == 0:
-            return Update()
-        return adapter.learn(block.take(order), task.repeated, shards)
+        for number, block in enumerate(_in_order(blocks, task), task.first):
+            if isinstance(block, Failed):
+                return Update(error=f"partition {number}: {block.message}")
+            order = np.arange(0)
+            block.check()
+            block = wider_rows(block, getattr(model, "n_features_in_", 0))
+            if len(block) and (unknown or adapter.lacks(block)):
+                size = summarise(block)
+                unknown = size if unknown is None else unknown.joined(size)
+                continue
+            order = task.rows(len(block), before)
+            if len(order):
+                shard = adapter.shard(task) if shard is None else shard
+                adapter.learn(shard, block.take(order), task.repeated)
+            rows, before = rows + len(order), before + len(block)
+        if unknown is not None:
+            return Update(unknown=unknown)
+        return Update() if shard is None else adapter.update(shard, rows, task.repeated)
     except (ValueError, TypeError) as error:
-        return Update(error=in_partition(error, [(task.partition, order)]))
+        return Update(error=in_partition(error, [(number, order)]))
+
+
+def _in_order(blocks: Iterable[Block | Failed], task: Task) -> Iterable[Block | Failed]:
+    """Return blocks as they come, or as one where rows are shuffled."""
+    if task.seed is None:
+        return blocks
+    known = list(blocks)
+    failed = [block for block in known if isinstance(block, Failed)]
+    return failed[:1] or [joined([block for block in known if isinstance(block, Block)])]
 
 
 def learn_alone(model: Any, blocks: Sequence[Block | Failed], method: str, **more: Any) -> Any:

@@ -12,10 +12,9 @@ import numpy as np
 from aggro.classes import Classes
 from aggro.estimators.passes import Passes
 from aggro.learner import Array
-from aggro.merging.learners import check_labels, check_same
+from aggro.merging.learners import check_labels, check_same, wider
 from aggro.merging.margins import join_calibrators, join_references
 from aggro.merging.models import Member, Merge, admitted, all_classes
-from aggro.merging.parts import wider
 from aggro.merging.words import State, finder, keys_of, since, together
 from aggro.persistence.record import Record
 from aggro.reference_row import ReferenceRow

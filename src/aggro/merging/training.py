@@ -38,8 +38,8 @@ class Engine(Protocol):
     def partitions(self) -> int:
         """The number of partitions."""
 
-    def join_partitions(self, count: int) -> None:
-        """Join neighbouring partitions, so that about this number is left."""
+    def join_partitions(self, groups: Sequence[range]) -> None:
+        """Join neighbouring partitions; the groups are the partitions from then on."""
 
     def summaries(self, numbers: Sequence[int]) -> list[Summary]:
         """Return ``summarise`` of these partitions."""
@@ -53,8 +53,7 @@ class Engine(Protocol):
     def learn(self, model: Any, tasks: Sequence[Task], held: bool) -> Update:
         """Return the combined updates of ``tasks.learn`` of all tasks, ``FAN_IN`` at a time.
 
-        Each task is one of as many shards as there are tasks. ``held``: more tasks will need the
-        same partitions.
+        ``held``: more tasks will need the same partitions.
         """
 
 
@@ -141,10 +140,6 @@ class Training:
 
         A new model learns the first row, and a model selection the first rows, as on one machine.
         """
-        joined = schedule.partitions_per_task(self._size) if self._automatic else 1
-        if joined > 1:
-            self.engine.join_partitions(math.ceil(self.engine.partitions / joined))
-            self._first, self._size = self._first_rows()
         given = self.adapter.begin()
         if not self.adapter.fitted:
             self._learn_first_row(classes)
@@ -189,25 +184,36 @@ class Training:
         return len(order)
 
     def _plan(self) -> None:
-        """Choose the number of rounds."""
+        """Choose the numbers of rounds and of shards, and join partitions accordingly."""
+        count = self.engine.partitions
         if self.mix_every is not None:
-            self.rounds = max(1, math.ceil(self._size.rows / self.mix_every))
-        elif self.rounds == "auto":
+            rounds = max(1, math.ceil(self._size.rows / self.mix_every))
+            self.plan = schedule.Plan(rounds, count)
+        else:
             selection, size = self.adapter.selection, self._size
             sizes = (each.outputs * each.models for each in learners_of(selection))
-            shape = (self.engine.partitions, self.adapter.width(size), max(sizes, default=1))
-            self.rounds = schedule.rounds_for(size, *shape, selection.settings.metric)
+            shape = (count, self.adapter.width(size), max(sizes, default=1))
+            rounds = None if self.rounds == "auto" else self.rounds
+            self.plan = schedule.plan(size, *shape, selection.settings.metric, rounds)
+        self.groups = self.plan.groups(count)
+        if len(self.groups) < count:
+            self.engine.join_partitions(self.groups)
+            begun = [sum(self.begun.get(p, 0) for p in group) for group in self.groups]
+            self.begun = dict(enumerate(begun))
 
     # -- rounds ------------------------------------------------------------------------------------
 
     def _one_pass(self, number: int) -> None:
         """Learn every row once, except those of the beginning."""
         seed = None if self.seed is None else self.seed + number
-        rounds = schedule.tasks_of(self.engine.partitions, self.rounds, self.begun)
-        held = not schedule.is_whole(self.engine.partitions, self.rounds)
-        for place, tasks in enumerate(rounds):
-            mine = [replace(each, seed=seed, repeated=number > 0) for each in tasks]
-            self._round(number, place, mine, held)
+        count, plan = len(self.groups), self.plan
+        for place, tasks in enumerate(plan.tasks(count, self.begun)):
+            about = {"seed": seed, "repeated": number > 0, "shards": len(tasks)}
+            mine = [
+                replace(each, first=self.groups[each.partition][0], square=self._size.square, **about)
+                for each in tasks
+            ]
+            self._round(number, place, mine, not plan.is_whole(count))
         self.begun = {}
 
     def _round(self, number: int, place: int, tasks: list[Task], held: bool) -> None:
@@ -221,7 +227,7 @@ class Training:
         if update.changes:
             self.adapter.apply(update)
         self.unreported += update.rows
-        self._report(number, place, self.rounds, began, update.nbytes)
+        self._report(number, place, self.plan.rounds, began, update.nbytes)
 
     def _report(self, number: int, place: int, of: int, began: float, sent: int = 0) -> None:
         """Report what was learned since the last report, if anything."""

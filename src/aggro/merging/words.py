@@ -91,11 +91,6 @@ def keys_of(encoder: Encoder, which: int) -> Array:
     return keys
 
 
-def key_space(encoder: Encoder) -> int:
-    """Return a number above all keys."""
-    return max(encoder.options.n_features, encoder.columns) * encoder.sources
-
-
 def finder(known: Array) -> Callable[[Array], Array]:
     """Return a function that finds the feature of each of some known keys, and -1 of -1."""
     order = np.argsort(known, kind="stable")
