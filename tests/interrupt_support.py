@@ -51,15 +51,16 @@ def _line_of(frame):
 def stopping_at_line(number, files=("aggro",)):
     """Raise Stop after ``number`` lines of the library, as a signal handler might.
 
-    Lines of ``with`` are skipped: leaving the block is traced as one of them before the lock is
-    released, but no signal handler runs there.
+    Lines of ``with`` and ``try`` are skipped: entering and leaving a block is traced as one of them
+    outside the block, but no signal handler runs there.
     """
     left = itertools.count(number, -1)
 
     def trace(frame, event, _):
         if not any(name in frame.f_code.co_filename for name in files):
             return None
-        if event == "line" and not _line_of(frame).startswith("with ") and next(left) == 0:
+        seam = _line_of(frame).startswith(("with ", "try:"))
+        if event == "line" and not seam and next(left) == 0:
             raise Stop
         return trace
 

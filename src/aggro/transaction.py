@@ -49,9 +49,9 @@ class Transaction:
     def __init__(self, *checkpoints: Checkpoint, interrupts: bool = True) -> None:
         self._checkpoints, self._interrupts = checkpoints, interrupts
 
-    def add(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint of another object, which the block changes from here on."""
-        self._checkpoints = (*self._checkpoints, checkpoint)
+    def add(self, *checkpoints: Checkpoint) -> None:
+        """Add checkpoints of other objects, which the block changes from here on."""
+        self._checkpoints = (*self._checkpoints, *checkpoints)
 
     def __enter__(self) -> Transaction:
         return self

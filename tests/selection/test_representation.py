@@ -51,7 +51,10 @@ class Squares:
     def begin(self):
         self.before = (self.largest, self.learned)
 
-    def commit(self, examples):
+    def commit(self):
+        self.before = None
+
+    def prune(self, examples):
         self.examples = examples
 
     def rollback(self):

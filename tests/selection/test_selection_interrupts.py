@@ -1,13 +1,20 @@
 """Ctrl-C during model selection: all candidates stop at the same example and can continue."""
 
+import copy
+import itertools
 import pickle
 import signal
 import threading
 
 import numpy as np
 import pytest
+from interrupt_support import Stop, stopping_at_line
 
-from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from aggro import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    TextClassifier,
+)
 from aggro.learner import rows_of
 from aggro.persistence import ModelFileError
 from aggro.persistence.values import decode, encode
@@ -148,3 +155,35 @@ def test_a_file_whose_final_candidate_is_missing_is_rejected():
     for fixed in ([last, candidates], [last + 1, 0], [-1, 0], [0, -1]):
         with pytest.raises(ModelFileError, match="the final candidate is not one"):
             with_final(*fixed)
+
+
+def mapped_estimator():
+    X = np.random.default_rng(0).normal(size=(24, 3))
+    model = PassiveAggressiveClassifier(features="both", metric="diagonal")
+    return model, X, (np.abs(X[:, 0]) > 0.7).astype(int)
+
+
+def text_estimator():
+    y = np.random.default_rng(0).integers(2, size=24)
+    X = np.array([f"{('ham', 'spam')[label]} word{i % 7}" for i, label in enumerate(y)])
+    return TextClassifier(n_features=64, C=1.0, metric="diagonal", average=False), X, y
+
+
+@pytest.mark.parametrize("make", [mapped_estimator, text_estimator])
+def test_representations_and_candidates_learn_the_same_rows_whenever_interrupted(make):
+    model, X, y = make()
+    model.partial_fit(X[:20], y[:20], classes=[0, 1])
+    whole = copy.deepcopy(model).partial_fit(X[20:], y[20:])
+    read = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    for number in itertools.count():
+        other = copy.deepcopy(model)
+        try:
+            with stopping_at_line(number, ("selection/selection", "aggro/transaction")):
+                other.partial_fit(X[20:22], y[20:22])
+            break
+        except Stop:
+            learned = other.t_ - 1
+            assert 20 <= learned <= 22
+            other.partial_fit(X[learned:], y[learned:])
+            np.testing.assert_array_equal(getattr(other, read)(X), getattr(whole, read)(X))
+    assert number > 50

@@ -115,7 +115,7 @@ def encoder_like(encoder: Encoder, state: State) -> Encoder:
     """Return an encoder of the same kind that knows other words."""
     new = Encoder.__new__(Encoder)
     new.__setstate__({**encoder.__getstate__(), "known": state})
-    new.commit(examples=0)
+    new.prune(0)
     return new
 
 

@@ -157,9 +157,12 @@ class FeatureMaps:
         """Begin a transaction: what ``encode`` learns from here on can be undone."""
         self._before = self.core.copy()
 
-    def commit(self, examples: int) -> None:
+    def commit(self) -> None:
         """Keep what was learned since ``begin``."""
         self._before = self.core
+
+    def prune(self, examples: int) -> None:
+        """Do nothing: the statistics have a fixed size."""
 
     def rollback(self) -> None:
         """Undo what was learned since ``begin``."""

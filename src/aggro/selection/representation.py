@@ -78,8 +78,11 @@ class Representations(Protocol):
     def begin(self) -> None:
         """Begin a transaction: what ``encode`` learns from here on can be undone."""
 
-    def commit(self, examples: int) -> None:
-        """Keep what was learned since ``begin``; ``examples`` is the number of all examples."""
+    def commit(self) -> None:
+        """Keep what was learned since ``begin``, in one step that no interrupt can divide."""
+
+    def prune(self, examples: int) -> None:
+        """Free memory after a commit; ``examples`` is the number of all examples."""
 
     def rollback(self) -> None:
         """Undo what was learned since ``begin``."""
@@ -127,7 +130,10 @@ class Identity:
     def begin(self) -> None:
         """Do nothing: there is no state."""
 
-    def commit(self, examples: int) -> None:
+    def commit(self) -> None:
+        """Do nothing: there is no state."""
+
+    def prune(self, examples: int) -> None:
         """Do nothing: there is no state."""
 
     def rollback(self) -> None:

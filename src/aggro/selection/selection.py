@@ -6,7 +6,7 @@ import copy
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,7 +41,15 @@ from aggro.selection.search_space import FIRST_REMOVAL
 from aggro.settings import Settings, check_same_layout, selected_axes
 from aggro.transaction import Checkpoint, Transaction, checkpoint_of
 
-Record = Callable[[dict[str, Any], Array], None]
+
+class Record(Protocol):
+    """The margins of the rows of a selection, recorded by its owner."""
+
+    def checkpoint(self) -> Checkpoint:
+        """Return what restores the record."""
+
+    def add_margins(self, targets: dict[str, Any], margins: Array) -> None:
+        """Add the targets and the margins of a block, within its transaction."""
 
 
 class ModelSelection(Candidates):
@@ -90,8 +98,8 @@ class ModelSelection(Candidates):
         margins : array of shape (len(order), 2, outputs), optional
             Filled with the scores of each row and of the reference row before the row is learned,
             in units of ``margin_unit``.
-        record : callable, optional
-            Called with the targets and the margins of each block, within its transaction.
+        record : Record, optional
+            Receives the targets and the margins of each block, within its transaction.
         again : bool, default=False
             Whether the rows were learned before. They are not evaluated then.
         targets : arrays
@@ -102,7 +110,10 @@ class ModelSelection(Candidates):
             again = again or self.frozen
             recording = (reference, margins)
             if not self._encodes:
-                self._learn({0: rows}, order, undo, threads, recording, targets, again)
+                # After an interrupt, rows that all candidates have learned stay learned.
+                with Transaction(interrupts=False) as transaction:
+                    how = (undo, threads, recording, targets, again)
+                    self._learn({0: rows}, order, *how, transaction)
                 return
             weights = targets.get("weights")
             if weights is not None:
@@ -143,11 +154,15 @@ class ModelSelection(Candidates):
         checkpoints = [checkpoint_of(self), self.representations.rollback] if undo else []
         if undo:
             self.representations.begin()
-        with Transaction(*checkpoints):
+        if record is not None and undo:
+            checkpoints.append(record.checkpoint())
+        with Transaction(*checkpoints) as transaction:
             views = self._views(rows, order, again, threads)
             positions = np.arange(len(order), dtype=np.int64)
-            self._learn(views, positions, undo, threads, (reference, margins), own, again, record)
-        self.representations.commit(self.examples)
+            how = (undo, threads, (reference, margins), own, again, transaction, record)
+            self._learn(views, positions, *how)
+            self.representations.commit()
+        self.representations.prune(self.examples)
 
     def _views(self, rows: Any, order: Array, again: bool, threads: int) -> Views:
         """Return rows as the candidates see them, which get columns for what is new to them."""
@@ -177,9 +192,14 @@ class ModelSelection(Candidates):
         recording: tuple[_core.Rows | None, Array | None],
         targets: dict[str, Any],
         again: bool,
+        transaction: Transaction,
         record: Record | None = None,
     ) -> None:
-        """Learn rows piece by piece; evaluate the candidates between two pieces."""
+        """Learn rows piece by piece; evaluate the candidates between two pieces.
+
+        ``transaction`` is that of the caller. One of this function alone could not be undone by an
+        interrupt after its end, and the representations would differ from the candidates.
+        """
         reference, margins = recording
         weights = targets.get("weights")
         counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
@@ -192,38 +212,38 @@ class ModelSelection(Candidates):
         checkpoints = [self._checkpoint(models)] if undo else []
         if (history := self.history()) is not None:
             history.add(*checkpoints)
-        # After an interrupt, rows that all candidates have learned stay learned.
-        with Transaction(*checkpoints, interrupts=self._encodes):
-            if counted and not again:
-                self._reopen()
-            if not self.examples:
-                first = int(order[counts.argmax()])
-                self.learners = first_learners(self, views, targets, first)
-            elif counted:
-                self.evaluate_if_due()  # the last step may have been interrupted
-                self._restart_if_due(views, targets, order, counts)
-            how = {**targets, "batch_size": self.settings.batch_size, "threads": threads}
-            check = models if self.learners == known else None
-            check = check or ModelStates(self._groups(), views, order, targets, undo=False)
-            start = 0
-            while start < len(order):
-                done = learned[start] - counts[start]
-                end = int(np.searchsorted(learned, done + self._until_checkpoint())) + 1
-                some = None if margins is None else margins[start:end]
-                self._learn_together(views, order[start:end], how, reference, some)
-                before = self.learners
-                self.evaluate_if_due()
-                start = end
-                self._restart_if_due(views, targets, order[start:], counts[start:])
-                if self.learners != before:
-                    check.check_overflow()
-                    rest = order[start:]
-                    check = ModelStates(self._groups(), views, rest, targets, undo=False)
-            check.check_overflow()
-            if models is not None:
-                models.end()
-            if record is not None:
-                record(targets, np.empty((0, 2, self.outputs)) if margins is None else margins)
+        transaction.add(*checkpoints)
+        if counted and not again:
+            self._reopen()
+        if not self.examples:
+            first = int(order[counts.argmax()])
+            self.learners = first_learners(self, views, targets, first)
+        elif counted:
+            self.evaluate_if_due()  # the last step may have been interrupted
+            self._restart_if_due(views, targets, order, counts)
+        how = {**targets, "batch_size": self.settings.batch_size, "threads": threads}
+        check = models if self.learners == known else None
+        check = check or ModelStates(self._groups(), views, order, targets, undo=False)
+        start = 0
+        while start < len(order):
+            done = learned[start] - counts[start]
+            end = int(np.searchsorted(learned, done + self._until_checkpoint())) + 1
+            some = None if margins is None else margins[start:end]
+            self._learn_together(views, order[start:end], how, reference, some)
+            before = self.learners
+            self.evaluate_if_due()
+            start = end
+            self._restart_if_due(views, targets, order[start:], counts[start:])
+            if self.learners != before:
+                check.check_overflow()
+                rest = order[start:]
+                check = ModelStates(self._groups(), views, rest, targets, undo=False)
+        check.check_overflow()
+        if models is not None:
+            models.end()
+        if record is not None:
+            none = np.empty((0, 2, self.outputs))
+            record.add_margins(targets, none if margins is None else margins)
 
     def _learn_together(
         self,

@@ -182,7 +182,7 @@ class TextEstimator(Estimator, RiverProtocol):
         selection, records = learner.selection, learner.calibrator is not None
 
         def train(order: Array | None, *, again: bool) -> None:
-            record = learner.record if records and not again else None
+            record = learner if records and not again else None
             batch.train(selection, order, again=again, record=record)
 
         passes.run(selection, batch, rule, train)

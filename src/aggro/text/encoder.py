@@ -203,18 +203,16 @@ class Encoder:
         for core in self.cores:
             core.begin()
 
-    def commit(self, examples: int) -> None:
-        """Keep what was learned, and prune names after a fixed number of examples."""
+    def commit(self) -> None:
+        """Keep what was learned."""
         self.references = self._advanced
+
+    def prune(self, examples: int) -> None:
+        """Forget how to undo, and the names used least after a fixed number of examples."""
         for core in self.cores:
             core.keep()
-        if examples % INTERVAL == 0:
-            self.prune()
-
-    def prune(self) -> None:
-        """Forget the names used least, if there are too many."""
-        for core in self.cores:
-            core.prune()
+            if examples % INTERVAL == 0:
+                core.prune()
 
     def rollback(self) -> None:
         """Undo what was learned since ``begin``."""

@@ -17,7 +17,7 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.text.encoder import Encoder, Matrix
 from aggro.text.table import Table
-from aggro.transaction import OwnedLock
+from aggro.transaction import Checkpoint, OwnedLock
 
 
 class TextLearner:
@@ -102,7 +102,7 @@ class TextLearner:
         unless ``undo`` is false because the caller discards the learner.
         """
         with self.turns.take():
-            record = None if again or self.calibrator is None else self.record
+            record = None if again or self.calibrator is None else self
             if again:
                 self.selection.freeze_means()
             before = self.examples
@@ -114,8 +114,17 @@ class TextLearner:
                     self.selection.freeze_means(False)
                     self.repeated += self.examples - before
 
-    def record(self, targets: dict[str, Any], margins: Array) -> None:
-        """Record the margins of a block for the probabilities."""
+    def checkpoint(self) -> Checkpoint:
+        """Return what restores the recorded margins."""
+        before = self.calibrator
+
+        def restore() -> None:
+            self.calibrator = before
+
+        return restore
+
+    def add_margins(self, targets: dict[str, Any], margins: Array) -> None:
+        """Record the margins of a block."""
         assert self.calibrator is not None
         outcomes = targets["labels"] if "labels" in targets else targets["values"]
         weights = targets.get("weights")
