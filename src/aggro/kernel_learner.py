@@ -97,8 +97,9 @@ class KernelLearner:
                     batch = self.settings.batch_size
                     self.model.learn(rows_of(X), *parts, order, batch, first, margins)
             except BaseException:
-                if self.examples == examples:  # else: learned rows keep their ids
-                    self.next_id = before
+                if not again:  # the next call may give the rest of the rows
+                    learned = _present(X.shape[0], parts[2], order)[: self.examples - examples]
+                    self.next_id = first + int(learned.max(initial=-1)) + 1
                 raise
 
     def score_rows(self, X: Any) -> Array:
@@ -235,8 +236,7 @@ class KernelLearner:
 
     def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
         """Divide the order into blocks of whole batches, not counting rows of weight 0."""
-        order = np.arange(count) if order is None else order
-        present = order if weights is None else order[weights[order] > 0]
+        present = _present(count, weights, order)
         batch = self.settings.batch_size
         size = max(batch, ROWS_AT_ONCE // batch * batch)
         for start in range(0, len(present), size):
@@ -276,3 +276,9 @@ class KernelLearner:
             rows = vstack(both, format="csr") if issparse(X) else np.vstack(both)
         where = {int(example): k for k, example in enumerate(combined)}
         return Outside(rows[[where[int(example)] for example in now]], now, coef)
+
+
+def _present(count: int, weights: Array | None, order: Array | None) -> Array:
+    """Return the positions of the rows of positive weight, in their order."""
+    order = np.arange(count) if order is None else order
+    return order if weights is None else order[weights[order] > 0]

@@ -230,6 +230,38 @@ def test_interrupted_learning_leaves_a_consistent_model():
     model.partial_fit(X[:10], y[:10])
 
 
+class InterruptedCore:
+    """A core that is interrupted after five rows of the next call."""
+
+    def __init__(self, core):
+        self.core = core
+
+    def __getattr__(self, name):
+        return getattr(self.core, name)
+
+    def learn(self, rows, labels, values, weights, order, *rest):
+        present = np.arange(rows.count) if weights is None else np.flatnonzero(weights > 0)
+        self.core.learn(rows, labels, values, weights, present[:5], *rest)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_interrupted_call_numbers_examples_as_if_it_had_been_two(weighted):
+    X, y = data("multiclass", n=40, classes=3)
+    weights = np.tile([0.0, 1.0], 20) if weighted else np.ones(40)
+    whole, model = (estimator("multiclass", C=10.0) for _ in range(2))
+    whole.partial_fit(X, y, classes=range(3), sample_weight=weights)
+    model.partial_fit(X[:10], y[:10], classes=range(3), sample_weight=weights[:10])
+    core = model._learner.model
+    model._learner.model = InterruptedCore(core)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[10:], y[10:], sample_weight=weights[10:])
+    model._learner.model = core
+    rest = 20 if weighted else 15
+    model.partial_fit(X[rest:], y[rest:], sample_weight=weights[rest:])
+    np.testing.assert_array_equal(model.support_, whole.support_)
+
+
 def test_threads_learn_concurrently():
     X, y = data("multiclass", n=300, seed=14)
     alone = learn(estimator("multiclass", gamma=0.2), X, y, [])
