@@ -61,7 +61,7 @@ def test_class_metrics_equal_those_of_scikit_learn(scored, cuts):
 def test_regression_metrics_equal_those_of_scikit_learn(scored, cuts, shift):
     scores, y = scored
     scores, y = scores[:, :1] + shift, y + shift
-    figures = RegressionMetrics()
+    figures = RegressionMetrics("absolute error")
     for rows in np.split(np.arange(500), cuts):
         figures.add(Fixed, scores[rows], y[rows])
     report = figures.report()
@@ -72,7 +72,7 @@ def test_regression_metrics_equal_those_of_scikit_learn(scored, cuts, shift):
 
 
 def test_r2_of_a_constant_target_is_zero():
-    figures = RegressionMetrics()
+    figures = RegressionMetrics("absolute error")
     figures.add(Fixed, np.ones((3, 1)), np.full(3, 2.0))
     assert figures.report()["r2"] == 0.0
 

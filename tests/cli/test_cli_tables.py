@@ -217,7 +217,7 @@ def test_info_and_explain_name_categories(customers, tmp_path, capsys):
 
 
 def test_contributions_add_up_to_the_score(customers, tmp_path):
-    from aggro.cli.describe import explain_row, row_of_file
+    from aggro.cli.describe import reasons_of, row_of_file
     from aggro.cli.model import load_model
     from aggro.cli.reading import FeatureNames
 
@@ -225,7 +225,7 @@ def test_contributions_add_up_to_the_score(customers, tmp_path):
     model, reading = load_model("m.aggro")
     X = row_of_file(model, reading, "data.csv", 5)
     names = FeatureNames(reading, model.features, model.names)
-    _, _, reasons = explain_row(model, X, names)
+    reasons, _ = reasons_of(model, X, names)
     assert reasons["yes"].total == pytest.approx(float(model.scores(X)[0, 0]), abs=1e-9)
     assert reasons["no"].total == -reasons["yes"].total
 

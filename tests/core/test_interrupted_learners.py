@@ -6,8 +6,7 @@ from interrupt_support import CLASSES, FEATURES, FOREVER, ROWS, WEIGHTS, Stop, X
 from linear_support import make_learner, same_state, stored
 
 from aggro import _core
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.learner import rows_of
 from aggro.settings import Settings
 

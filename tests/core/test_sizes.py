@@ -17,8 +17,7 @@ from linear_support import make_learner, same_state
 import aggro
 from aggro import _core
 from aggro.cli import main
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.learner import rows_of
 from aggro.settings import Settings
 

@@ -11,8 +11,7 @@ from linear_support import make_learner
 
 import aggro
 from aggro import _core
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.learner import rows_of
 from aggro.selection.common import make_learner as make_selection
 from aggro.settings import Settings

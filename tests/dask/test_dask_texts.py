@@ -17,6 +17,7 @@ from aggro.selection.search_space import TEXT_SEARCH_SPACE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 FIXED = {"ngram_range": (1, 1), "idf": True, "C": 1.0, "metric": "euclidean", "rounds": 2}
+FIXED |= {"max_iter": 1, "tol": None, "probability": True}
 RANDOM = np.random.default_rng(0)
 PICKED = [RANDOM.choice(60, RANDOM.integers(2, 9)) for _ in range(800)]
 TEXTS = [" ".join(f"w{i}" for i in each) for each in PICKED]
@@ -132,7 +133,7 @@ def test_learning_texts_goes_on_and_is_pickled_without_a_client(client):
 
 
 def test_several_passes_count_documents_once(client):
-    model = TextClassifier(**FIXED, max_iter=3, tol=None).fit(*bags(parts=2))
+    model = TextClassifier(**{**FIXED, "max_iter": 3}).fit(*bags(parts=2))
     assert model._learner.encoder.state()["text0_documents_0"][0] == len(TEXTS)
     assert model.t_ - 1 == 3 * len(TEXTS)
     assert model._learner.repeated == 2 * len(TEXTS)
@@ -140,6 +141,12 @@ def test_several_passes_count_documents_once(client):
         sum(e["error"] * e["rows"] for e in model.history_ if e["pass"] == 0)
     )
     assert [each["pass"] for each in model.history_][-1] == 2
+
+
+def test_passes_end_when_the_loss_stops_falling(client):
+    model = TextClassifier(**{**FIXED, "max_iter": 1000, "tol": 1e-3}).fit(*bags(parts=2))
+    assert 3 < model.history_[-1]["pass"] < 200
+    assert float(model.to_local().score(TESTS, TRUTH)) > 0.8
 
 
 def test_columns_and_numbers_are_learned_on_a_cluster(client):

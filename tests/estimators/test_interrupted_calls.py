@@ -20,8 +20,7 @@ from interrupt_support import (
 )
 
 import aggro
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.settings import Settings
 from qa.stress.model_state import differences, model_state
 

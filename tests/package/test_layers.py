@@ -33,7 +33,6 @@ PACKAGE = [
     "transaction",
     "classes",
     "learner",
-    "kernel_settings",
     "kernel_learner",
     "reference_row",
     "selection",

@@ -132,7 +132,7 @@ struct ForgetSmallest : ForgetOldest {
             "        r = int(np.argmin(np.sum(beta[: len(beta) - fresh] ** 2, axis=1)))\n"
             "        return r, np.delete(beta, r, axis=0)\n",
         ),
-        ("src/aggro/kernel_settings.py", 'STRATEGIES = ("simple"', None),
+        ("src/aggro/kernel_learner.py", 'STRATEGIES = ("simple"', None),
     ],
 }
 # Names that are inserted into an existing line.

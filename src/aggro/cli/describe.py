@@ -172,15 +172,15 @@ def run_explain(args: argparse.Namespace) -> int:
             f"{args.input}: no such file. {args.model} was not trained with --text, so give a file "
             "of rows like the training data, and --row N."
         )
-    if model.raw:
-        predicted, probability, reasons = explain_text(model, row)
-    else:
-        names = FeatureNames(reading, model.features, model.names)
-        predicted, probability, reasons = explain_row(model, row, names)
+    names = FeatureNames(reading, model.features, model.names)
+    reasons, scores = reasons_of(model, row, names)
     if model.regression:
-        print(f"{predicted:g}")
+        predicted = None
+        print(f"{scores[0, 0]:g}")
     else:
-        print(f"{label_text(predicted)} ({probability:.1%})")
+        which = int(model.chosen(scores)[0])
+        predicted = model.classes.tolist()[which]
+        print(f"{label_text(predicted)} ({model.probabilities(scores)[0, which]:.1%})")
     ordered = sorted(reasons.items(), key=lambda each: each[0] != predicted)
     # Of two classes, the contributions to one are those to the other with another sign.
     for label, why in ordered[:1] if len(ordered) == 2 else ordered:
@@ -189,7 +189,7 @@ def run_explain(args: argparse.Namespace) -> int:
         for word, share in why.shares()[: args.top]:
             print(f"  {share:+7.1%}  {word}")
     if args.plot:
-        reasons[None if model.regression else predicted].plot(args.plot)
+        reasons[predicted].plot(args.plot)
     return 0
 
 
@@ -214,23 +214,12 @@ def row_of_file(model: Model, reading: Reading, path: str, number: int) -> Any:
     raise ValueError(f"{path}: there is no row {number}; it has {before:,}.")
 
 
-def explain_text(model: Model, row: Any) -> tuple[Any, float, Reasons]:
-    """Return the prediction, its probability, and the contributions to each class."""
-    reasons, rows = model.estimator.explain(row), row if isinstance(row, RawRows) else [row]
-    scores = model.scores(rows)
-    if model.regression:
-        return float(scores[0, 0]), 1.0, reasons
-    which = int(model.chosen(scores)[0])
-    return model.classes.tolist()[which], float(model.probabilities(scores)[0, which]), reasons
-
-
-def explain_row(model: Model, X: Any, names: FeatureNames) -> tuple[Any, float, Reasons]:
-    """Return the prediction, its probability, and the contributions to each class."""
-    reasons, scores = model.estimator._explanations(X, names.__getitem__), model.scores(X)
-    if model.regression:
-        return float(scores[0, 0]), 1.0, reasons
-    which = int(model.chosen(scores)[0])
-    return model.classes.tolist()[which], float(model.probabilities(scores)[0, which]), reasons
+def reasons_of(model: Model, row: Any, names: FeatureNames) -> tuple[Reasons, Array]:
+    """Return the contributions to the score of each class, and the scores."""
+    if model.raw:
+        rows = row if isinstance(row, RawRows) else [row]
+        return model.estimator.explain(row), model.scores(rows)
+    return model.estimator._explanations(row, names.__getitem__), model.scores(row)
 
 
 # -- variants ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from aggro.cli.output import Console, check_files, label_text, opened, write_rep
 from aggro.cli.reading import Reading, no_labels
 from aggro.io.options import FORMATS
 from aggro.learner import Array
+from aggro.sweeping.data import ConstantPrediction
 
 PREDICT_EXAMPLES = """
 aggro predict model.aggro new.svm > labels.txt
@@ -100,7 +101,6 @@ aggro evaluate model.aggro data.t
 aggro evaluate model.aggro test.csv --json report.json
 """
 FEW_CLASSES = 12
-MOST_VALUES = 1 << 20  # targets that are kept for their median
 ENOUGH = 20  # test examples before any warning
 
 
@@ -172,9 +172,11 @@ class ClassMetrics:
 
     def __init__(self) -> None:
         self.pairs: Counter[tuple[str, str]] = Counter()
+        self.best_constant = ConstantPrediction()
 
     def add(self, model: Model, scores: Array, y: Array) -> None:
         """Add the scores of some examples and their labels."""
+        self.best_constant.add_labels(y)
         chosen = model.chosen(scores)
         names, labels = np.unique(y, return_inverse=True)
         pairs, counts = np.unique(labels * len(model.classes) + chosen, return_counts=True)
@@ -200,10 +202,7 @@ class ClassMetrics:
     @property
     def constant_error(self) -> float:
         """Error rate of always predicting the most frequent class."""
-        classes: Counter[str] = Counter()
-        for (true, _), count in self.pairs.items():
-            classes[true] += count
-        return 1 - max(classes.values(), default=0) / max(self.count, 1)
+        return self.best_constant.error("mistakes")
 
     def report(self) -> dict[str, Any]:
         """Return the metrics by name."""
@@ -252,36 +251,32 @@ def _numbers_first(name: str) -> tuple[int, float, str]:
 
 
 class RegressionMetrics:
-    """Sums of errors; ``squared`` ones are compared with those of the mean, not of the median."""
+    """Sums of errors, compared with the constant that is best by the measured error."""
 
     unit = "{:.4g} on average"
 
-    def __init__(self, *, squared: bool = False) -> None:
-        self.constant = "the mean" if squared else "the median"
-        self.compares_squares = squared
+    def __init__(self, measured: str) -> None:
+        self.measured = measured
+        self.constant = "the mean" if measured == "squared error" else "the median"
         self.count, self.absolute, self.squared = 0, 0.0, 0.0
         self.mean, self.spread = 0.0, 0.0  # of the targets
-        self.values: list[Array] = []  # the first targets, for their median
+        self.best_constant = ConstantPrediction()
 
     @property
     def error(self) -> float:
         """Mean error."""
-        total = self.squared if self.compares_squares else self.absolute
+        total = self.squared if self.measured == "squared error" else self.absolute
         return total / max(self.count, 1)
 
     @property
     def constant_error(self) -> float:
-        """Mean error of the best constant: the median (of the first million targets) or mean."""
-        if self.compares_squares:
-            return self.spread / max(self.count, 1)
-        values = np.concatenate(self.values) if self.values else np.zeros(1)
-        return float(np.abs(values - np.median(values)).mean())
+        """Mean error of the best constant: the median or the mean of the first million targets."""
+        return self.best_constant.error(self.measured)
 
     def add(self, model: Model, scores: Array, y: Array) -> None:
         """Add the predictions for some examples and their targets."""
         error = np.asarray(y, np.float64) - scores[:, 0]
-        if self.count < MOST_VALUES:
-            self.values.append(np.asarray(y, np.float64))
+        self.best_constant.add_targets(np.asarray(y, np.float64).reshape(-1, 1))
         self.absolute += float(np.abs(error).sum())
         self.squared += float((error**2).sum())
         # Combine means and sums of squares of two parts (Chan, Golub, LeVeque 1983).
@@ -318,4 +313,4 @@ def metrics_for(model: Model) -> Metrics:
     """Return the empty metrics that suit a model."""
     if not model.regression:
         return ClassMetrics()
-    return RegressionMetrics(squared=model.measured == "squared error")
+    return RegressionMetrics(model.measured)

@@ -12,8 +12,7 @@ from aggro.estimators.base import Fitted, OnlineEstimator, read_only
 from aggro.estimators.classifier import Classifier
 from aggro.estimators.regressor import Regressor
 from aggro.estimators.validation import check_finite, read_columns
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.learner import Array
 from aggro.settings import Settings, check_unchanged
 from aggro.sklearn_api import check_fitted, store_parameters

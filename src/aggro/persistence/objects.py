@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.schema import (

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro import datasets
-from aggro.kernel_learner import KernelLearner
-from aggro.kernel_settings import KernelChoice
+from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.settings import Settings
 from studies.papers.experiment import Cell, Outcome
 from studies.papers.ties import middle, tied
