@@ -16,16 +16,17 @@ from types import NoneType
 from typing import Any
 
 
-def near(name: str, valid: Iterable[str]) -> str:
+def near(name: Any, valid: Iterable[Any]) -> str:
     """Return ' Did you mean ...?' if a valid name is similar."""
-    close = difflib.get_close_matches(str(name), list(valid), n=1)
+    words = [each for each in valid if isinstance(each, str)]
+    close = difflib.get_close_matches(str(name), words, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def check_choice(name: str, value: Any, valid: Iterable[str]) -> None:
-    """Raise unless value is one of the valid strings; the message lists them."""
+def check_choice(name: str, value: Any, valid: Iterable[Any]) -> None:
+    """Raise unless value is one of the valid strings or constants; the message lists them."""
     valid = tuple(valid)
-    if not isinstance(value, str) or value not in valid:
+    if not any(value is each or (isinstance(value, str) and value == each) for each in valid):
         listed = ", ".join(map(repr, valid))
         raise ValueError(
             f"{name}={value!r} is not valid; choose one of {listed}.{near(value, valid)}"

@@ -100,8 +100,8 @@ WRONG = {
     "train data.svm -o m --algorithm PAZ": "aggro algorithms lists them all",
     "train data.svm -o m --algorithm KPA-I": "kernel",
     "compare data.svm --algorithms PA-I,XX": "no variant 'XX'",
-    "train t.csv -o m --label kind --hash-bits 99": "--hash-bits 99: expected a whole number",
-    "train data.svm -o m --hash-bits 0": "--hash-bits 0: expected a whole number",
+    "train t.csv -o m --label kind --hash-bits 99": "--hash-bits 99 is not valid",
+    "train data.svm -o m --hash-bits 0": "--hash-bits 0 is not valid",
     # files
     "train nowhere.svm -o m": "nowhere.svm: no such file",
     "train empty.svm -o m": "empty.svm: no examples to learn from",

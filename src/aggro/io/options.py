@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import DTypeLike
 
+from aggro.checks import check_choice, check_count
 from aggro.io.strings import MOST_HASH_BITS
 
 Format = Literal["svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl"]
@@ -65,18 +66,15 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            _check_choice(name, getattr(self, name), choices)
+            check_choice(name, getattr(self, name), choices)
         self._check_columns()
         for name, kind in self.kinds or ():
-            _check_choice(f"columns[{name!r}]", kind, KINDS)
+            check_choice(f"columns[{name!r}]", kind, KINDS)
         for name in COUNTS:
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value!r}: expected a whole number of at least 1")
-        if not 1 <= self.hash_bits <= MOST_HASH_BITS:
-            raise ValueError(
-                f"hash_bits={self.hash_bits!r}: expected a whole number from 1 to {MOST_HASH_BITS}"
-            )
+            if value is not None:
+                check_count(name, value)
+        check_count("hash_bits", self.hash_bits, most=MOST_HASH_BITS)
         if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype={self.dtype}: expected float32 or float64")
 
@@ -133,11 +131,6 @@ class Options:
     def n_hashed(self) -> int:
         """The number of hashed columns."""
         return 1 << self.hash_bits
-
-
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if not any(value is each or (isinstance(value, str) and value == each) for each in choices):
-        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
 
 
 # -- errors --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from aggro import _core
-from aggro.checks import check_flag
+from aggro.checks import check_choice, check_count, check_flag
 
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = ("l1", "l2", None)
@@ -70,9 +70,9 @@ class Options:
     forgetting: float = 0.0
 
     def __post_init__(self) -> None:
-        _one_of("analyzer", self.analyzer, ANALYZERS)
-        _one_of("norm", self.norm, NORMS)
-        _one_of("strip_accents", self.strip_accents, (None, *STRIP))
+        check_choice("analyzer", self.analyzer, ANALYZERS)
+        check_choice("norm", self.norm, NORMS)
+        check_choice("strip_accents", self.strip_accents, (None, *STRIP))
         for name in ("lowercase", "alternate_sign", "binary", "sublinear_tf"):
             check_flag(name, getattr(self, name))
         if not isinstance(self.token_pattern, str) or self.token_pattern not in PATTERNS:
@@ -82,7 +82,7 @@ class Options:
                 f"{chr(92)}S+ (everything between spaces)."
             )
         _check_range(self.ngram_range)
-        _check_whole("n_features", self.n_features, 1, MOST_FEATURES)
+        check_count("n_features", self.n_features, most=MOST_FEATURES)
         for name in ("min_df", "max_df"):
             _check_share(name, getattr(self, name))
         if not (_is_number(self.forgetting) and 0 <= self.forgetting < 1):
@@ -152,12 +152,6 @@ def stops(stop_words: Any) -> Collection[str]:
     return set(words)
 
 
-def _one_of(name: str, value: Any, choices: Sequence[Any]) -> None:
-    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
-        listed = ", ".join(map(repr, choices))
-        raise ValueError(f"{name}={value!r} is not valid; give one of {listed}.")
-
-
 def _check_range(given: Any) -> None:
     pair = given if isinstance(given, (tuple, list)) and len(given) == 2 else (0, 0)
     whole = all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in pair)
@@ -165,14 +159,6 @@ def _check_range(given: Any) -> None:
         raise ValueError(
             f"ngram_range={given!r} is not valid; give the shortest and the longest n-gram, such "
             "as (1, 2)."
-        )
-
-
-def _check_whole(name: str, value: Any, low: int, high: int) -> None:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not (whole and low <= value <= high):
-        raise ValueError(
-            f"{name}={value!r} is not valid; give a whole number from {low} to {high}."
         )
 
 
