@@ -50,8 +50,8 @@ class FeatureMap(Estimator):
     >>> from aggro import FeatureMap, PassiveAggressiveClassifier
     >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> features = FeatureMap(random_state=0)
-    >>> model = PassiveAggressiveClassifier(C="auto", random_state=0)
+    >>> features = FeatureMap()
+    >>> model = PassiveAggressiveClassifier(C="auto")
     >>> model = model.fit(features.fit_transform(X[:1000]), y[:1000])
     >>> model.score(features.transform(X[1000:]), y[1000:]) > 0.95
     True

@@ -56,7 +56,7 @@ warm_start, verbose
     >>> from sklearn.datasets import load_iris
     >>> from aggro import AutoClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = AutoClassifier(random_state=0).fit(X, y)
+    >>> model = AutoClassifier().fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     >>> sorted(model.selection_report().best)[:3]
@@ -126,7 +126,7 @@ class AutoRegressor(LinearModel, Regressor):
     >>> import numpy as np
     >>> from aggro import AutoRegressor
     >>> X = np.random.default_rng(0).standard_normal((300, 3))
-    >>> model = AutoRegressor(random_state=0).fit(X, X @ [1.0, -2.0, 3.0])
+    >>> model = AutoRegressor().fit(X, X @ [1.0, -2.0, 3.0])
     >>> model.score(X, X @ [1.0, -2.0, 3.0]) > 0.9
     True
     """

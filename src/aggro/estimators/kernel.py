@@ -244,7 +244,7 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
     --------
     >>> from aggro import KernelPassiveAggressiveClassifier
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["even", "even", "odd", "odd"]
-    >>> clf = KernelPassiveAggressiveClassifier(gamma=2.0, random_state=0).fit(X, y)
+    >>> clf = KernelPassiveAggressiveClassifier(gamma=2.0).fit(X, y)
     >>> clf.predict([[0.1, 0.1], [0.9, 0.1]]).tolist()
     ['even', 'odd']
 
@@ -324,7 +324,7 @@ default="epsilon_insensitive"
     Examples
     --------
     >>> from aggro import KernelPassiveAggressiveRegressor
-    >>> reg = KernelPassiveAggressiveRegressor(gamma=1.0, epsilon=0.0, C=10.0, random_state=0)
+    >>> reg = KernelPassiveAggressiveRegressor(gamma=1.0, epsilon=0.0, C=10.0)
     >>> reg = reg.fit([[-1.0], [0.0], [1.0]], [1.0, 0.0, 1.0])
     >>> reg.predict([[-1.0], [1.0]]).round(1).tolist()
     [1.0, 1.0]

@@ -138,7 +138,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
     Examples
     --------
     >>> from aggro import PassiveAggressiveClassifier
-    >>> clf = PassiveAggressiveClassifier(C=0.1, random_state=0)
+    >>> clf = PassiveAggressiveClassifier(C=0.1)
     >>> clf.fit([[0.0, 1.0], [1.0, 0.0]], ["cold", "hot"]).predict([[0.9, 0.2]])
     array(['hot'], dtype='<U4')
 

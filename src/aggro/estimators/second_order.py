@@ -29,7 +29,7 @@ verbose, n_jobs, random_state, warm_start, class_weight, reservoir_size, probabi
     Examples
     --------
     >>> from aggro import Perceptron
-    >>> model = Perceptron(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> model = Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
     >>> model.predict([[0.9, 0.2]])
     array([1])
 
@@ -89,7 +89,7 @@ reservoir_size, probability
     Examples
     --------
     >>> from aggro import AROWClassifier
-    >>> model = AROWClassifier(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> model = AROWClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
     >>> model.predict([[0.9, 0.2]])
     array([1])
 
@@ -211,7 +211,7 @@ reservoir_size, probability
     Examples
     --------
     >>> from aggro import ConfidenceWeightedClassifier
-    >>> model = ConfidenceWeightedClassifier(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> model = ConfidenceWeightedClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
     >>> model.predict([[0.9, 0.2]])
     array([1])
 
@@ -276,7 +276,7 @@ reservoir_size, probability
     Examples
     --------
     >>> from aggro import SoftConfidenceWeightedClassifier
-    >>> model = SoftConfidenceWeightedClassifier(C=0.5, random_state=0)
+    >>> model = SoftConfidenceWeightedClassifier(C=0.5)
     >>> model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[0.9, 0.2]])
     array([1])
 
