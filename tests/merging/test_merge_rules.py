@@ -177,9 +177,7 @@ def test_a_round_of_one_shard_is_that_shard(seed, kind, dtype, counted):
 
 def test_a_round_of_one_shard_of_a_regression_is_that_shard():
     """Units of epsilon are those of all targets."""
-    s = Settings(
-        "regression", loss="epsilon_insensitive", relative_epsilon=True, mergeable=True
-    )
+    s = Settings("regression", loss="epsilon_insensitive", relative_epsilon=True, mergeable=True)
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 4)), 50.0 + random.normal(size=(60, 1))
     begin = Learner(s, 4, 1)

@@ -66,7 +66,10 @@ def test_selection_among_label_sets_does_not_depend_on_calls(seed):
     y = [labels - ({"spam"} if i < 50 else {"report"} if i < 20 else set()) for i, labels in
          enumerate(y)]  # fmt: skip
     weights = random.choice([0.0, 0.5, 1.0], len(X))
-    one, many = TextClassifier(n_features=1024), TextClassifier(n_features=1024)
+    one, many = (
+        TextClassifier(n_features=1024, probability=True),
+        TextClassifier(n_features=1024, probability=True),
+    )
     one.partial_fit(X, y, sample_weight=weights)
     stops = sorted({*random.integers(1, len(X), 12).tolist(), len(X)})
     for start, stop in itertools.pairwise([0, *stops]):
@@ -79,7 +82,10 @@ def test_selection_among_label_sets_does_not_depend_on_calls(seed):
 
 def test_interrupted_call_keeps_its_blocks_and_their_labels(monkeypatch):
     X, y = labelled(200)
-    model, whole = (TextClassifier(n_features=1024).partial_fit(X[:9], y[:9]) for _ in range(2))
+    model, whole = (
+        TextClassifier(n_features=1024, probability=True).partial_fit(X[:9], y[:9])
+        for _ in range(2)
+    )
     new = [labels | {"new"} for labels in y]
     learn, blocks = Encoder.encode, []
 

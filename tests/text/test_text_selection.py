@@ -77,17 +77,19 @@ def test_best_representation_can_be_kept_alone(params):
             each.partial_fit(X[300:], y[300:])
 
 
-@pytest.mark.parametrize("read", ["decision_function", "predict_proba", "explain"])
+@pytest.mark.parametrize(
+    "read", ["decision_function", "predict_proba", "predict_proba_one", "explain"]
+)
 def test_predictions_while_another_thread_keeps_the_best(read):
     """Keeping the best representation at any line of a prediction does not change the result."""
     random = np.random.default_rng(0)
     y = random.integers(3, size=200)
     pairs = np.array(["one two", "two one", "one of two"])[y]  # pairs of words decide
     X = [f"{random.choice(SHARED)} {pair} {random.choice(SHARED)}" for pair in pairs]
-    model = TextClassifier(n_features=1024, C=1.0, metric="diagonal", average=False)
-    model.partial_fit(X, y)
+    fixed = {"C": 1.0, "metric": "diagonal", "average": False}
+    model = TextClassifier(n_features=1024, probability=True, **fixed).partial_fit(X, y)
     assert model._learner.selection.representation > 0
-    given = X[0] if read == "explain" else X[:9]
+    given = X[0] if read in ("explain", "predict_proba_one") else X[:9]
     expected, lines = getattr(copy.deepcopy(model), read)(given), 0
 
     def traced(frame, event, argument):
