@@ -67,6 +67,16 @@ class TextLearner:
         return self.selection.examples
 
     @property
+    def mistakes(self) -> float:
+        """Mistakes of the candidates that predicted, each before its text was learned."""
+        return self.selection.mistakes
+
+    @property
+    def distance(self) -> float:
+        """The same for regression: the sum of absolute or squared errors."""
+        return self.selection.distance
+
+    @property
     def features(self) -> int:
         """Number of features of the representation that predicts."""
         return self.encoder.features(self.encoder.choices[self.selection.representation][0])
