@@ -79,9 +79,10 @@ class Block {
 
   private:
     static constexpr std::size_t alignment = 64;  // size of a cache line and of the widest vector
+    static constexpr std::size_t behind = 32;     // bytes that may be read after the last row
 
     void reallocate(std::size_t capacity) {
-        const std::size_t bytes = product(capacity, stride_, sizeof(T));
+        const std::size_t bytes = product(capacity, stride_, sizeof(T)) + behind;
         std::size_t space = bytes + alignment;
         std::shared_ptr<void> memory(std::calloc(space, 1), std::free);
         if (!memory) throw std::bad_alloc();

@@ -146,7 +146,7 @@ void bind_model(nb::module_& m, const char* name) {
              writing<T, double>([](auto& m, double s) { m.unit.known.at(CScale::steps) = s; }),
              "steps"_a, "Set the position of the grid of C.")
         .def_prop_ro("features", reading<T>([](auto& m) { return m.shape.features; }))
-        .def_prop_ro("columns", [](G& self) { return self.model.columns; })
+        .def_prop_ro("columns", [](G& self) { return self.model.saved_columns(); })
         .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
         .def_prop_ro("examples", reading<T>([](auto& m) { return m.counters.examples; }))
         .def_prop_ro("averaged", reading<T>([](auto& m) { return m.counters.averaged; }))

@@ -111,7 +111,7 @@ inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
     for (std::size_t j = 0; j < m.shape.features; ++j) {
         T* cell = m.weights.row(j);
         std::copy_n(table + j * outputs, outputs, cell);
-        if (m.shape.averages()) std::fill_n(cell + m.columns, m.columns, T(0));
+        if (m.shape.averages()) std::fill_n(cell + m.columns, outputs, T(0));
     }
     std::copy(bias.begin(), bias.end(), m.bias.begin());
     std::fill(m.mix.begin(), m.mix.end(), Mixture{});
@@ -223,13 +223,14 @@ inline double drift_of(const Model<T>& m, std::size_t k) {
 /// Renormalise the mixture before it loses digits (docs/algorithms.md, "Class means and queue").
 template <class T>
 inline void fold_if_imprecise(Model<T>& m, const Group& g) {
-    constexpr bool wide = sizeof(T) == 8;
-    // averages lose as many digits as the scale; without them, only the exponent limits it
-    const double smallest = m.shape.averages() ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
+    constexpr double smallest = sizeof(T) == 8 ? 1e-150 : 1e-18;  // only the exponent limits it
+    // a mean loses digits: a weight's sum over the rounds is a small difference of large numbers
+    const double rounds = averaged_weight(m.shape, m.counters);
     bool worn = false;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         if (drift_of(m, k) > largest_drift<T>) return fold(m, g);
-        worn |= m.mix[k].scale < smallest;
+        const Mixture& mix = m.mix[k];
+        worn |= mix.scale < smallest || mix.scale_sum > largest_drift<T> * rounds * mix.scale;
     }
     if (worn) rescale(m, g);
 }
@@ -285,10 +286,11 @@ inline void emphasise(Model<T>& m) {
     if (emphasis < 1e6) return;
     m.announce_sweep();
     for (std::size_t g = 0; m.lazy_means() && g < m.groups.size(); ++g) fold(m, m.groups[g]);
-    std::vector<T> factor(m.columns, T(1));
+    std::vector<T> factor(padded<T>(m.columns), T(1));
     for (std::size_t l = m.shape.outputs; l < m.columns; ++l)
         factor[l] = static_cast<T>(1 / emphasis);
-    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.columns, factor.data());
+    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), factor.size(),
+                factor.data());
     for (std::size_t i = 0; i < m.sum_rest.size(); ++i)
         m.sum_rest.data()[i] = static_cast<T>(static_cast<double>(m.sum_rest.data()[i]) / emphasis);
     for (double& count : m.means.count) count /= emphasis;

@@ -82,11 +82,11 @@ struct SweepListener {
 template <class T>
 struct Model {
     Shape shape;
-    std::size_t columns = 0;  ///< outputs, class sums and total, padded to whole vectors
-    Block<T> weights;   ///< per feature a cell of up to three sections of columns: see `shift`
-    Block<T> sum_rest;  ///< rounding error of the class sums, if T is float
-    Block<T> ring;      ///< the last `queue` classifiers
-    Block<T> pool;      ///< the classifiers in the reservoir
+    std::size_t columns = 0;  ///< outputs, class sums and total, padded unless packed: see `shift`
+    Block<T> weights;         ///< per feature a cell of up to three sections of columns
+    Block<T> sum_rest;        ///< rounding error of the class sums, if T is float
+    Block<T> ring;            ///< the last `queue` classifiers
+    Block<T> pool;            ///< the classifiers in the reservoir
     Block<T> pool_mean;
     Aligned<double> bias_prior;  ///< 0 until the first row, if it depends on that row
     Block<T>
@@ -119,9 +119,9 @@ struct Model {
             check_memory(static_cast<double>(kept) * static_cast<double>(k) * sizeof(double),
                          std::to_string(kept) + " classifiers in a queue or reservoir",
                          "keep fewer of them");
-        columns = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
-        const std::size_t sections = 1 + (shape.averages() ? 1 : 0) + (diagonal() ? 1 : 0);
-        weights = Block<T>(sections * columns == 3 ? 4 : sections * columns);
+        columns = packed() ? used_columns() : saved_columns();
+        const std::size_t end = variance_section() + (diagonal() ? columns : 0);
+        weights = Block<T>(end == 3 ? 4 : end);
         bias.assign(k, 0);
         if (shape.intercept && shape.intercept_scale == 0) bias_prior.assign(k, 0);
         bias_variance.assign(k, prior(0));
@@ -199,17 +199,29 @@ struct Model {
     bool counts_updates() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_column() const { return shape.outputs + shape.sums; }
+    std::size_t used_columns() const { return total_column() + (shape.total ? 1 : 0); }
+    /// Return the number of columns in a saved state, padded to whole vectors.
+    std::size_t saved_columns() const { return padded<T>(used_columns()); }
+    /// Return whether the shift follows the columns without padding: the model is too small for
+    /// several threads, whose sections must not overlap.
+    bool packed() const {
+        constexpr std::size_t least = 512 / sizeof(T);
+        return shape.averages() && !diagonal() && used_columns() > 1 && used_columns() < least;
+    }
 
-    // A cell contains the columns of u and of the class sums; then, if weights are averaged, as
-    // many of `shift`; then, in a diagonal metric, as many of `variance`. One pass over the
-    // features of a row therefore reads everything known about them.
+    // A cell contains the columns of u and of the class sums; then, if weights are averaged, the
+    // `shift` of each output; then, in a diagonal metric, as many columns of `variance`. One pass
+    // over the features of a row therefore reads everything known about them.
 
     /// For each weight, the sum over all rounds of (mean - last weight), which turns the last
     /// weights into their mean. After rounds of total weight S, a step tau x changes it by -S tau
     /// x.
     T* shift() { return weights.data() + columns; }
     const T* shift() const { return weights.data() + columns; }
-    std::size_t variance_section() const { return shape.averages() ? 2 * columns : columns; }
+    std::size_t variance_section() const {
+        if (packed()) return padded<T>(columns + shape.outputs);
+        return shape.averages() ? 2 * columns : columns;
+    }
     T* variance() { return weights.data() + variance_section(); }
     const T* variance() const { return weights.data() + variance_section(); }
 
@@ -295,17 +307,18 @@ struct Model {
 
     template <class Visit>
     void visit_sections(Visit&& use) {
-        const std::size_t behind = variance_section(), width = diagonal() ? 2 * columns : columns;
-        std::vector<T> table(shape.features * width), shift_table(shape.features * columns);
+        const std::size_t behind = variance_section(), saved = saved_columns(),
+                          width = diagonal() ? 2 * saved : saved;
+        std::vector<T> table(shape.features * width), shift_table(shape.features * saved);
         const auto copy = [&](bool out) {
-            const auto move = [&](T* line, T* copied) {
-                out ? std::copy_n(line, columns, copied) : std::copy_n(copied, columns, line);
+            const auto move = [&](T* line, std::size_t count, T* copied) {
+                out ? std::copy_n(line, count, copied) : std::copy_n(copied, count, line);
             };
             for (std::size_t j = 0; j < shape.features; ++j) {
                 T* cell = weights.row(j);
-                move(cell, table.data() + j * width);
-                move(cell + columns, shift_table.data() + j * columns);
-                if (diagonal()) move(cell + behind, table.data() + j * width + columns);
+                move(cell, columns, table.data() + j * width);
+                move(cell + columns, shape.outputs, shift_table.data() + j * saved);
+                if (diagonal()) move(cell + behind, columns, table.data() + j * width + saved);
             }
         };
         copy(true);

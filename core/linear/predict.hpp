@@ -21,8 +21,8 @@ class PredictingWeights {
 
     /// Determine the predictor after the model has learned.
     void update(const Model<T>& m) {
-        of_last.assign(m.columns, T(1));
-        of_shift.assign(m.columns, T(0));
+        of_last.assign(padded<T>(m.columns), T(1));
+        of_shift.assign(of_last.size(), T(0));
         intercepts.assign(m.bias.begin(), m.bias.end());
         const double rounds = averaged_weight(m.shape, m.counters);
         if (!m.shape.averages() || rounds == 0) return;
@@ -39,7 +39,7 @@ class PredictingWeights {
     void tabulate(const Model<T>& m, std::size_t entries) {
         constexpr std::size_t writing = 8;  // cost of a feature in entries
         if (!usable(m) || !interleaved(m) || entries / writing < m.shape.features) return;
-        table = Block<T>(m.columns);
+        table = Block<T>(of_last.size());
         table.grow(m.shape.features);
         for (std::size_t j = 0; j < m.shape.features; ++j) {
             const T *cell = m.weights.row(j), *shift = cell + m.columns;
@@ -56,18 +56,19 @@ class PredictingWeights {
         const bool mixed = table.size() == 0 && interleaved(m);
         const Block<T>& weights = table.size() > 0 ? table : m.weights;
         const std::size_t stride = weights.stride();
+        const std::size_t lanes = of_last.size();
         if constexpr (Single)
-            *out = mixed ? products(
-                               x, MixedCells<T>{m.weights.data(), stride, of_last[0], of_shift[0]})
-                               .sums
-                         : weights_dot(x, weights.data());
+            *out = mixed
+                       ? products(x, MixedCells<T>{weights.data(), stride, of_last[0], of_shift[0]})
+                             .sums
+                       : weights_dot(x, weights.data());
         else if (mixed)
             dot_lanes(x,
                       MixedLanes<T>{weights.data(), weights.data() + m.columns, stride,
                                     of_last.data(), of_shift.data()},
-                      m.columns, out);
+                      lanes, out);
         else
-            dot_lanes(x, Lanes<T>{weights.data(), stride}, m.columns, out);
+            dot_lanes(x, Lanes<T>{weights.data(), stride}, lanes, out);
     }
 
     /// Compute scores from the products with a row divided by `stretch`; return whether all are

@@ -166,8 +166,9 @@ class RowOps {
                           : add_to_cells<1>(x, m.weights.data(), coef.data());
         } else {
             s.active.clear();
+            const std::size_t averaged = shifts ? m.shape.outputs : 0;
             for (std::size_t l = first; l < first + columns; ++l)
-                if (coef[l] != T(0) || (shifts && coef[m.columns + l] != T(0)))
+                if (coef[l] != T(0) || (l < averaged && coef[m.columns + l] != T(0)))
                     s.active.push_back(l);
             if (s.active.empty()) return;
             if (s.active.size() * 64 >= columns * sizeof(T))
@@ -178,7 +179,7 @@ class RowOps {
                 T* cell = m.weights.row(x.feature(k));
                 for (const std::size_t l : s.active) cell[l] += x.values[k] * coef[l];
                 for (const std::size_t l : s.active)
-                    if (shifts) cell[m.columns + l] += x.values[k] * coef[m.columns + l];
+                    if (l < averaged) cell[m.columns + l] += x.values[k] * coef[m.columns + l];
             }
         }
     }
@@ -201,8 +202,8 @@ class RowOps {
     template <class Use>
     [[gnu::always_inline]] void each_span(bool mean, Use&& use) {
         const bool both = mean && shifts;
-        if (both && columns == m.columns) return use(0, 2 * columns);
-        use(first, columns);
+        if (both && columns == m.columns) return use(0, m.variance_section());
+        use(first, padded<T>(columns));
         if (both) use(m.columns + first, columns);
     }
 
