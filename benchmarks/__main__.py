@@ -47,7 +47,7 @@ def main():
     if options.plot:
         report.plot(rows, options.plot)
     if options.docs:
-        report.write_docs(rows, options.docs)
+        report.write_docs(rows, options.docs, complete=not options.only)
     if options.history:
         history.update(rows)
     return None

@@ -74,14 +74,20 @@ def save(rows, path):
     Path(path).write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
 
 
-def write_docs(rows, path):
-    """Replace the table of a page between its marks; met targets are bold."""
+def write_docs(rows, path, complete=True):
+    """Write the table of a page between its marks; met targets are bold.
+
+    If the rows are not complete, they replace those of the same name, and the others stay.
+    """
     head = "| work | per row | × floor | of | wanted | times faster than | wanted |"
-    lines = [head, "|---|---:|---:|---|---:|---|---|", *(_line(row) for row in rows)]
     page, marks = Path(path), ("<!-- benchmarks -->\n", "<!-- end of benchmarks -->")
     before, rest = page.read_text(encoding="utf-8").split(marks[0])
-    after = rest.split(marks[1])[1]
-    table = "\n".join(lines) + "\n"
+    table, after = rest.split(marks[1])
+    kept = [] if complete else table.splitlines()[2:]
+    lines = {line.split("|")[1].strip(): line for line in kept} | {
+        row["name"]: _line(row) for row in rows
+    }
+    table = "\n".join([head, "|---|---:|---:|---|---:|---|---|", *lines.values()]) + "\n"
     page.write_text(before + marks[0] + table + marks[1] + after, encoding="utf-8")
 
 

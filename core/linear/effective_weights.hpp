@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "linear/record.hpp"
@@ -177,29 +178,24 @@ template <class T>
 
 /// Move the scale of a group into its weights, except for a factor between 1/2 and 1. The moved
 /// factor is a power of two, so the weights do not change by rounding, however often this is done.
-/// The sums over past rounds move into the shift; otherwise they would become differences of large
-/// numbers.
+/// Its sum over past rounds moves into the shift; otherwise the sum of a weight would become a
+/// difference of large numbers.
 template <class T>
 [[gnu::noinline]] inline void rescale(Model<T>& m, const Group& g) {
     m.announce_sweep();
-    const bool averages = m.shape.averages(), others = m.shape.total;
-    const std::size_t stride = m.weights.stride(), total = m.total_column(),
-                      features = m.shape.features;
+    const bool averages = m.shape.averages();
+    const std::size_t stride = m.weights.stride(), behind = m.columns, features = m.shape.features;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-        const Mixture before = m.mix[k];
+        Mixture& mix = m.mix[k];
         int exponent = 0;
-        m.mix[k] = {std::frexp(before.scale, &exponent), before.own, before.rest};
-        const double factor = std::ldexp(1.0, exponent);
-        const std::size_t sum = m.shape.outputs + m.own_sum[k], shift = m.columns + k;
-        T* cell = m.weights.data();
+        mix.scale = std::frexp(mix.scale, &exponent);
+        const double factor = std::ldexp(1.0, exponent), sum = std::exchange(mix.scale_sum, 0.0);
+        T* cell = m.weights.data() + k;
         for (std::size_t j = 0; j < features; ++j, cell += stride) {
-            const auto u = static_cast<double>(cell[k]);
-            cell[k] = static_cast<T>(factor * u);
-            if (!averages) continue;
-            const auto own = static_cast<double>(cell[sum]);
-            const double rest = others ? static_cast<double>(cell[total]) - own : 0;
-            cell[shift] = static_cast<T>(static_cast<double>(cell[shift]) + before.scale_sum * u +
-                                         before.own_sum * own + before.rest_sum * rest);
+            const auto u = static_cast<double>(*cell);
+            *cell = static_cast<T>(factor * u);
+            if (averages)
+                cell[behind] = static_cast<T>(static_cast<double>(cell[behind]) + sum * u);
         }
     }
 }
@@ -224,13 +220,14 @@ inline double drift_of(const Model<T>& m, std::size_t k) {
 template <class T>
 inline void fold_if_imprecise(Model<T>& m, const Group& g) {
     constexpr double smallest = sizeof(T) == 8 ? 1e-150 : 1e-18;  // only the exponent limits it
-    // a mean loses digits: a weight's sum over the rounds is a small difference of large numbers
+    // the sum of a weight over the rounds becomes a small difference of large numbers
+    constexpr double largest = sizeof(T) == 8 ? 1e5 : 1e2;
     const double rounds = averaged_weight(m.shape, m.counters);
     bool worn = false;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         if (drift_of(m, k) > largest_drift<T>) return fold(m, g);
         const Mixture& mix = m.mix[k];
-        worn |= mix.scale < smallest || mix.scale_sum > largest_drift<T> * rounds * mix.scale;
+        worn |= mix.scale < smallest || mix.scale_sum > largest * rounds * mix.scale;
     }
     if (worn) rescale(m, g);
 }
