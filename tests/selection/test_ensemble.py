@@ -15,6 +15,7 @@ from aggro import AutoClassifier, PassiveAggressiveClassifier, _core
 from aggro.learner import Learner, rows_of
 from aggro.reference import EnsemblePrediction
 from aggro.selection import ensemble as ensemble
+from aggro.selection.learners import clear_record
 from aggro.settings import Settings, memory_of
 
 GRID = (0.01, 0.3, 10.0)
@@ -242,6 +243,16 @@ def test_a_rejected_row_leaves_the_ensemble_unchanged():
     assert model.n_mistakes_ == same.n_mistakes_
     pairs = zip(model._learner.learners, same._learner.learners, strict=True)
     assert all(same_state(one, two) for one, two in pairs)
+
+
+def test_errors_before_drift_do_not_count_in_the_ensemble():
+    X, y = noisy_rows()
+    old, new = (grid_learner("newton", "auto", 1, np.float64, 6) for _ in range(2))
+    ensemble.weight([old], predict=True)
+    _core.learn_together([old.model], rows_of(X), labels=y)
+    cleared = clear_record(old)
+    ensemble.weight([cleared, new], predict=True)
+    assert np.array_equal(cleared.model.ensemble_weights, new.model.ensemble_weights)
 
 
 # -- end of the ensemble ---------------------------------------------------------------------

@@ -14,6 +14,8 @@ from text_support import COLUMNS, same, table, texts
 import aggro
 from aggro import TextClassifier, TextRegressor
 from aggro.selection import ensemble as joint
+from aggro.selection.candidates import by_representation
+from aggro.selection.learners import narrowed
 from aggro.text.learner import TextLearner
 
 
@@ -49,10 +51,10 @@ def test_learning_does_not_depend_on_threads():
 def test_it_learns_and_keeps_the_best_candidate(learned, tmp_path):
     X, y = texts(1500)
     assert learned.score(X[1200:], y[1200:]) > 0.9
-    alone = copy.deepcopy(learned).keep_best()
-    np.testing.assert_allclose(
-        alone.decision_function(X), learned.decision_function(X), rtol=1e-4, atol=1e-5
-    )
+    alone, selection = copy.deepcopy(learned).keep_best(), learned._learner.selection
+    best = selection.best_learner()
+    rows = selection.encoded(learned._table(X), learner=best)
+    assert np.array_equal(alone.decision_function(X), best.scores(rows).ravel())
     assert alone.n_mistakes_ == learned.n_mistakes_
     assert alone.best_params_["ngram_range"] == learned.best_params_["ngram_range"]
     alone.save(tmp_path / "alone.aggro")
@@ -60,6 +62,30 @@ def test_it_learns_and_keeps_the_best_candidate(learned, tmp_path):
     for model in (alone, again):
         model.partial_fit(X[1200:], y[1200:])
     assert same(alone, again, X)
+
+
+def test_an_ensemble_predicts_texts_of_two_classes_without_end():
+    X, y = texts(1300)
+    flipped = np.random.default_rng(0).random(1300) < 0.2
+    y = np.where(flipped, np.where(y == "ham", "spam", "ham"), y)
+    model = TextClassifier().partial_fit(X[:1150], y[:1150])
+    made = model.n_mistakes_
+    for text, label in zip(X[1150:], y[1150:], strict=True):
+        made += model.predict_one(text) != label
+        model.learn_one(text, label)
+    assert model.n_mistakes_ == made
+    learners = model._learner.selection.learners
+    assert all(joint.predicts(group) for group in by_representation(learners).values())
+
+
+def test_an_ensemble_that_is_ended_by_a_memory_limit_passes_on_its_unit_of_margins():
+    selection = TextClassifier().partial_fit(*texts(1300))._learner.selection
+    assert joint.predicts(selection.learners) and selection.margin_unit == 1.0
+    unit = selection.best_unit
+    best = selection.learners[selection.leading]
+    selection.remove([narrowed(best, 1)], [each for each in selection.learners if each != best])
+    assert not joint.predicts(selection.learners)
+    assert selection.margin_unit == unit != 1.0
 
 
 def test_fit_shuffles_texts_and_ends_selection():

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from aggro.selection.selection import ModelSelection
 
 Views = dict[int, _core.Rows]  # the rows of a call as each representation sees them
+# Records that are cleared after drift, the loss aside.
+CLEARED = {"recent_mistakes", "swapped_recent", "recent_weight", "margin_size", "margin_loss"}
 TALLIES = ("mistakes", "updates", "last_update", "loss")
 
 
@@ -63,7 +65,7 @@ def first_learners(
     ]
     for which in views:
         group = [each for each in learners if each.representation == which]
-        if c.space.ensemble and not c.examples and ensemble.may_begin(s, group):
+        if not c.examples and ensemble.may_begin(s, group):
             ensemble.weight(group, predict=True)
     return learners
 
@@ -114,7 +116,7 @@ def clear_record(learner: Learner) -> Learner:
     new = select(learner, range(learner.models), learner.all_settings)
     best = learner.model.chosen
     state, by_mean = new.state(), learner.model.by_mean[best]
-    for name in state.keys() & {"recent_mistakes", "swapped_recent", "recent_weight"}:
+    for name in state.keys() & CLEARED:
         state[name][:] = 0.0
     state["recent_loss"][:] = np.finfo(np.float64).tiny
     losses = state["recent_loss"].reshape(learner.models, -1)

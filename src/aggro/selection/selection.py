@@ -344,7 +344,7 @@ class ModelSelection(Candidates):
         together = ensemble.predicts(learners)
         if together:
             for group in by_representation(moved).values():
-                ensemble.weight(group, predict=elapsed < ensemble.EXAMPLES)
+                ensemble.weight(group, predict=elapsed < self.space.ensemble)
         self.go_on_with(moved, [each for each in learners if each not in stay], drift)
         self._note_end_of(together)
 
@@ -435,9 +435,11 @@ class ModelSelection(Candidates):
 
     def remove(self, stay: list[Learner], out: list[Learner]) -> None:
         """Remove candidates between two checkpoints; the next one may be due."""
-        checkpoint = self.drift.next_checkpoint
+        checkpoint, unit = self.drift.next_checkpoint, self.best_unit
         self.go_on_with(stay, out)
         self.drift, self.fixed = replace(self.drift, next_checkpoint=checkpoint), None
+        if not ensemble.predicts(stay):  # none of them has several values of C
+            self.margin_unit = unit
 
     # -- the end of selection ----------------------------------------------------------------------
 
