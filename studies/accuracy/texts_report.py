@@ -1,13 +1,14 @@
-"""The table and the figure of docs/studies/text.md."""
+"""The tables and the figure of docs/studies/text.md."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from studies.accuracy.texts import METHODS, NAMES, ROOT, cells
+from studies.accuracy.texts import FRESH, METHODS, NAMES, ROOT, cells
 
 PAGE = ROOT / "docs" / "studies" / "text.md"
 PICTURE = ROOT / "docs" / "images" / "text.png"
@@ -26,25 +27,37 @@ Results = dict[str, dict[str, list[float]]]
 
 
 def write(folder: Path) -> None:
-    """Write the table and the figure to the documentation."""
+    """Write the tables and the figure of the tasks that were run to the documentation."""
+    for mark, names in (("table", NAMES), ("fresh", FRESH)):
+        results = _results(folder, names)
+        if results:
+            _write_table(folder, mark, results)
+    if results := _results(folder, NAMES):
+        _draw(results)
+
+
+def _results(folder: Path, names: Iterable[str]) -> Results:
+    """Return the errors of the methods that were run on these tasks."""
     results = {
         name: {m: [cell["error"] for cell in cells(folder, name, m)] for m in METHODS}
-        for name in NAMES
+        for name in names
     }
     ran = [m for m in METHODS if any(found[m] for found in results.values())]
-    results = {
+    return {
         name: {method: found[method] for method in ran}
         for name, found in results.items()
         if found["TextClassifier"]
     }
+
+
+def _write_table(folder: Path, mark: str, results: Results) -> None:
     sizes = {name: cells(folder, name, "TextClassifier")[0] for name in results}
     text = "\n".join([*_lines(results, sizes), "", _verdict(results)])
     page = PAGE.read_text(encoding="utf-8")
-    marks = r"(<!-- table -->\n).*?(<!-- end of table -->)"
+    marks = rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)"
     PAGE.write_text(
         re.sub(marks, lambda m: m[1] + text + "\n" + m[2], page, flags=re.DOTALL), encoding="utf-8"
     )
-    _draw(results)
 
 
 def _lines(results: Results, sizes: dict[str, dict[str, int]]) -> list[str]:
