@@ -26,7 +26,7 @@ import aggro
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("imdb", "mr-polarity", "sentiment140-100k", "sms-spam", "reuters-earn", "reuters-money-fx"),
-    *("webkb-4class", "r8", "20news", "r52"),
+    *("airline-tweets", "webkb-4class", "r8", "20news", "r52"),
 )
 # Tasks that no choice was made on: where their texts are, and their classes unless they are all.
 FRESH = {

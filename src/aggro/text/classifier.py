@@ -35,7 +35,7 @@ class TextClassifier(Explained, TextEstimator):
     It selects between term frequencies and running inverse document frequencies, words and words
     with their pairs, and the parameter C, the metric and the averaging of the Passive-Aggressive
     rule. Each text is predicted before it is learned, and the candidate with the fewest recent
-    mistakes predicts.
+    mistakes predicts, of two classes an ensemble of the candidates of its representation.
 
     Parameters
     ----------
