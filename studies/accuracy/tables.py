@@ -1,7 +1,7 @@
 """Study of tables: aggro, forests and boosted trees, on streams and in batch.
 
-``python -m studies.accuracy.tables [streams] [batch] [--sets a,b] [--fresh] [--methods x,y]
-[--folder build/tables] [--report]``
+``python -m studies.accuracy.tables [streams] [batch] [kernel] [--sets a,b] [--fresh]
+[--methods x;y] [--folder build/tables] [--report]``
 
 Runs missing cells, and writes the tables to docs/studies/tables.md. The folder in AGGRO_DATA
 contains the sets; generators are river's. No choice was made on the sets of ``--fresh``.
@@ -28,6 +28,8 @@ from studies.accuracy.cells import ROOT
 from studies.accuracy.pages import fill, row
 
 PAGE = ROOT / "docs" / "studies" / "tables.md"
+PICTURE = ROOT / "docs" / "images" / "tables.png"
+MOST_BEHIND = -30  # points in the picture
 STREAM_ROWS, BATCH_ROWS, SEEDS = 4000, 20_000, 3
 CLASSES = {
     False: "letter pendigits spambase covtype electricity ijcnn1 svmguide1 usps a9a phishing",
@@ -155,6 +157,18 @@ TREES, LINEAR = "HistGradientBoosting", "linear, scaled"
 SKLEARN = {TREES: of_sklearn("trees"), LINEAR: of_sklearn("linear")}
 
 
+def kernel(regression: bool) -> Any:
+    """Return a kernel learner with its defaults, on the raw columns."""
+    from aggro import KernelPassiveAggressiveClassifier, KernelPassiveAggressiveRegressor
+
+    kind = KernelPassiveAggressiveRegressor if regression else KernelPassiveAggressiveClassifier
+    return kind(random_state=0)
+
+
+KERNEL = {"aggro, kernel": kernel}
+KERNEL_SETS = ["letter", "pendigits", "svmguide1", "spambase", "kin8nm", "airfoil"]
+
+
 def stream(name: str, method: str) -> dict[str, float]:
     """Return the progressive error of one pass, and microseconds of CPU per row."""
     t = table(name, STREAM_ROWS)
@@ -186,7 +200,7 @@ def batch(name: str, method: str) -> dict[str, float]:
     t, scores, seconds = table(name, BATCH_ROWS), [], 0.0
     for seed in range(SEEDS):
         train, test = t.split(seed)
-        model = (OURS | SKLEARN)[method](t.regression)
+        model = (OURS | SKLEARN | KERNEL)[method](t.regression)
         begin = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -198,18 +212,25 @@ def batch(name: str, method: str) -> dict[str, float]:
 
 # -- running and reporting -----------------------------------------------------------------------
 
-PARTS = {"streams": (stream, OURS | RIVER), "batch": (batch, OURS | SKLEARN)}
+PARTS = {
+    "streams": (stream, [*OURS, *RIVER]),
+    "batch": (batch, [*OURS, *SKLEARN]),
+    "kernel": (batch, [*KERNEL, "aggro", TREES]),
+}
 
 
 def sets_of(part: str, fresh: bool) -> list[str]:
     """Return the sets of a part of the study."""
+    if part == "kernel":
+        return KERNEL_SETS
     more = GENERATORS[fresh].split() if part == "streams" else []
     return [*CLASSES[fresh].split(), *NUMBERS[fresh].split(), *more]
 
 
 def cell(folder: Path, part: str, name: str, method: str) -> Path:
     """Return the file of a result."""
-    return folder / part / f"{name}-{method.replace(' ', '-').replace(',', '')}.json"
+    kind = "streams" if part == "streams" else "batch"
+    return folder / kind / f"{name}-{method.replace(' ', '-').replace(',', '')}.json"
 
 
 def run(folder: Path, part: str, names: list[str], methods: list[str]) -> None:
@@ -227,8 +248,8 @@ def run(folder: Path, part: str, names: list[str], methods: list[str]) -> None:
 
 def report(folder: Path, part: str, names: list[str]) -> str:
     """Return the results as a table; the best of each line is bold."""
-    key, methods = "score" if part == "batch" else "error", PARTS[part][1]
-    best = max if part == "batch" else min
+    key, best = ("error", min) if part == "streams" else ("score", max)
+    methods = PARTS[part][1]
     head = [
         row(["set", *methods, "ratio of CPU time"]),
         row(["---", *["--:"] * len(methods), "--:"]),
@@ -253,6 +274,39 @@ def report(folder: Path, part: str, names: list[str]) -> str:
     return "\n".join([*head, *lines])
 
 
+def draw(folder: Path) -> None:
+    """Write the figure: how far each method is from boosted trees on each set, in batch."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = [*sets_of("batch", False), *sets_of("batch", True)]
+    found = {
+        method: [json.loads(cell(folder, "batch", name, method).read_text()) for name in names]
+        for method in ("aggro", LINEAR, TREES)
+    }
+    trees = np.array([each["score"] for each in found.pop(TREES)])
+    figure, axes = plt.subplots(figsize=(8, 0.24 * len(names) + 1.2))
+    axes.axvline(0, color="#555555", linewidth=1)
+    for (method, cells), colour, marker in zip(
+        found.items(), ("#0072B2", "#E69F00"), "os", strict=True
+    ):
+        behind = np.maximum([each["score"] for each in cells] - trees, MOST_BEHIND)
+        axes.scatter(behind, range(len(names)), s=26, c=colour, marker=marker, label=method)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="y", color="#e3e3e3", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(
+        f"points of accuracy or R² above {TREES} (left end: {-MOST_BEHIND} or more below)"
+    )
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=110)
+    plt.close(figure)
+
+
 def main() -> None:
     """Run missing cells and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -266,11 +320,11 @@ def main() -> None:
     args = parser.parse_args()
     for part in () if args.only_report else args.parts:
         names = args.sets.split(",") if args.sets else sets_of(part, args.fresh)
-        methods = args.methods.split(";") if args.methods else list(PARTS[part][1])
+        methods = args.methods.split(";") if args.methods else PARTS[part][1]
         run(args.folder, part, names, methods)
         print(report(args.folder, part, names))
     if args.report or args.only_report:
-        pages = (("streams", False), ("batch", False), ("batch", True))
+        pages = (("streams", False), ("batch", False), ("batch", True), ("kernel", False))
         fill(
             PAGE,
             {
@@ -278,6 +332,7 @@ def main() -> None:
                 for part, fresh in pages
             },
         )
+        draw(args.folder)
 
 
 if __name__ == "__main__":

@@ -95,12 +95,13 @@ def test_passes_keep_ever_fewer_candidates():
     selection.learn(rows_of(X), labels=y)
     selection.freeze_means()
     assert sorted(each.representation for each in selection.learners) == [0, 1]
-    qualities = {place: -float(place[1] != 1) for place in candidate_scores(selection, rows_of(X))}
+    qualities = dict.fromkeys(candidate_scores(selection, rows_of(X)), 0.0)
+    assert len(qualities) == 4  # the best C of each kind, and the next smaller one
     linear = next(i for i, each in enumerate(selection.learners) if each.representation == 0)
-    smaller, best = (selection.learners[linear].all_settings[c].C for c in (0, 1))
-    qualities[linear, 1] = 1.0
-    assert keep_promising(selection, qualities) == (0, 1)
-    assert [each.C for each in selection.learners[0].all_settings] == [smaller, best]
+    best = max(place for place in qualities if place[0] == linear)
+    costs = [selection.learners[linear].all_settings[best[1] - k].C for k in (1, 0)]
+    assert keep_promising(selection, {**qualities, best: 1.0}) == (0, 1)
+    assert [each.C for each in selection.learners[0].all_settings] == costs
     assert [each.representation for each in selection.learners] == [0, 1]  # maps learn slowly
     assert keep_promising(selection, {(0, 0): 0.5, (0, 1): 0.1, (1, 0): 0.6, (1, 1): 0.7}) == (0, 0)
     assert [(each.representation, each.models) for each in selection.learners] == [(1, 1)]

@@ -45,8 +45,8 @@ class AutoClassifier(LinearModel, Classifier):
     max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, random_state, \
 warm_start, verbose
         As in ``PassiveAggressiveClassifier``. ``fit`` selects in its first pass; held-out rows then
-        choose the number of passes, the features, and C among the best one and those near it. With
-        "auto", ``fit`` on 100 to 2999 rows makes up to five trials for
+        choose the number of passes, between linear and other features, and between the best C and
+        the next smaller one. With "auto", ``fit`` on 100 to 2999 rows makes up to five trials for
         that, each with another fifth of the rows held out, if it considers non-linear features.
     n_jobs, memory, mergeable
         As in ``PassiveAggressiveClassifier``.

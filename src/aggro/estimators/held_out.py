@@ -29,7 +29,7 @@ from aggro.selection.common import (
     candidate_scores,
     is_mapped,
     keep_smaller_C,
-    kinds_of_candidates,
+    kinds_considered,
 )
 from aggro.settings import CRITERIA
 from aggro.sklearn_api import check_random_state, draw_seed
@@ -181,7 +181,6 @@ def _qualities(
 # If features are mapped, too few rows to hold some out, from FEWEST on, are divided into FOLDS
 # parts. Each trial holds one of them out, until EVALUATED rows have evaluated the passes.
 FEWEST, FOLDS, EVALUATED = 100, 5, 600
-STEPS_TRIED = (0, 1)  # of C below the best; on few rows the best of more is a matter of chance
 CLEAR = 2.0  # standard errors by which mapped features must be better than linear ones
 
 
@@ -214,8 +213,7 @@ def _by_kind(qualities: Qualities) -> Qualities:
 
     def named(learner: Any) -> dict[Any, float]:
         found = qualities(learner)
-        kinds = kinds_of_candidates(learner).items()
-        return {kind: found[each] for kind, each in kinds if kind[1] in STEPS_TRIED}
+        return {kind: found[each] for kind, each in kinds_considered(learner).items()}
 
     return named
 

@@ -13,7 +13,7 @@ import numpy as np
 from aggro import _core
 from aggro.checks import check_count, check_number
 from aggro.learner import Array
-from aggro.selection.common import Kind, choose, keep_promising, kinds_of_candidates
+from aggro.selection.common import Kind, choose, keep_promising, kinds_considered
 from aggro.sklearn_api import check_seed, exception, random_seeds
 from aggro.training_batch import TrainingBatch
 from aggro.transaction import Checkpoint
@@ -243,7 +243,7 @@ class StopAfterPass(StopByLoss):
         self._choose(learner)
 
     def _choose(self, learner: Any) -> None:
-        kinds = kinds_of_candidates(learner)
+        kinds = kinds_considered(learner)
         predicts = next(iter(kinds.values()))  # the kind may have been removed in the first pass
         choose(learner, kinds.get(self.kind, predicts))
 

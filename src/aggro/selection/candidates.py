@@ -417,25 +417,28 @@ class Candidates:
         """Return the intercepts that predict."""
         return self._predictor().intercept()
 
-    def bests(self) -> dict[int, int]:
-        """Return the best candidate of each learner; the learner that predicts is first."""
+    def considered(self) -> list[tuple[int, int]]:
+        """Return the best candidate of each learner and that of the next smaller C.
+
+        The one that predicts is first. A C that is best in one pass may be too large for several.
+        """
         leading, predicts = self.best
-        others = {i: each.model.chosen for i, each in enumerate(self.learners) if i != leading}
-        return {leading: predicts, **others}
+        bests = {leading: predicts}
+        bests |= {i: each.model.chosen for i, each in enumerate(self.learners) if i != leading}
+        return [
+            (i, candidate)
+            for i, best in bests.items()
+            for candidate in range(best, max(best - 2, -1), -1)
+        ]
 
     def candidate_scores(self, rows: Any) -> dict[tuple[int, int], Array]:
-        """Return the scores of all candidates, keyed by learner and candidate.
-
-        The one that predicts is first.
-        """
-        scores: dict[tuple[int, int], Array] = {}
-        for i, best in self.bests().items():
-            learner = self.learners[i]
+        """Return the scores of the considered candidates, keyed by learner and candidate."""
+        parts: dict[int, list[Array]] = {}
+        for i, learner in enumerate(self.learners):
             score = functools.partial(learner.model.score, threads=1)
-            parts = np.split(self._in_pieces(rows, 1, learner, score), learner.models, axis=1)
-            order = sorted(range(learner.models), key=lambda each: (each != best, -each))
-            scores |= {(i, candidate): parts[candidate] for candidate in order}
-        return scores
+            scores = self._in_pieces(rows, 1, learner, score)
+            parts[i] = np.split(scores, learner.models, axis=1)
+        return {(i, candidate): parts[i][candidate] for i, candidate in self.considered()}
 
     def __getstate__(self) -> dict[str, Any]:
         return {n: value for n, value in self.__dict__.items() if n not in ("turns", "history")}

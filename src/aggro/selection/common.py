@@ -16,7 +16,7 @@ from aggro.settings import Settings, selected_axes
 
 AnyLearner = Learner | ModelSelection
 Place = tuple[int, int]  # learner, and its candidate
-Kind = tuple[int, int]  # representation, and steps of C below the best, of a candidate of ``fit``
+Kind = tuple[int, int]  # representation, and place below the best C, of a candidate of ``fit``
 SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
 
 
@@ -102,22 +102,22 @@ def progressive_loss(learner: AnyLearner) -> tuple[float, float]:
 
 
 def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[Any, Array]:
-    """Return the scores of all candidates, the one that predicts first."""
+    """Return the scores of the candidates that ``fit`` considers in every pass."""
     if isinstance(learner, ModelSelection):
         return learner.candidate_scores(rows)
     return {None: learner.scores(rows)}
 
 
-def kinds_of_candidates(selection: ModelSelection) -> dict[Kind, Place]:
-    """Return the candidates of ``fit`` by kind, the one that predicts first.
+def kinds_considered(selection: ModelSelection) -> dict[Kind, Place]:
+    """Return the candidates that ``fit`` considers, the one that predicts first.
 
     Between passes there is one learner of each representation.
     """
-    return {
-        (selection.learners[i].representation, best - candidate): (i, candidate)
-        for i, best in selection.bests().items()
-        for candidate in sorted(range(selection.learners[i].models), key=best.__ne__)
-    }
+    kinds: dict[Kind, Place] = {}
+    for place in selection.considered():
+        which = selection.learners[place[0]].representation
+        kinds[which, sum(known == which for known, _ in kinds)] = place
+    return kinds
 
 
 def choose(learner: AnyLearner, candidate: Any) -> None:
@@ -133,7 +133,10 @@ def keep_smaller_C(learner: AnyLearner) -> None:
 
 
 def keep_promising(learner: AnyLearner, qualities: dict[Any, float]) -> Any:
-    """Remove candidates that more passes will not make the best; return the new place of that."""
-    if isinstance(learner, ModelSelection):
+    """Remove candidates that more passes will not make the best; return the new place of that.
+
+    Passes over linear candidates are cheap, and all of them remain.
+    """
+    if isinstance(learner, ModelSelection) and is_mapped(learner):
         return learner.keep_promising(qualities)
     return max(qualities, key=qualities.__getitem__)

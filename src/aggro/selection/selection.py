@@ -503,12 +503,11 @@ class ModelSelection(Candidates):
     def keep_promising(self, qualities: dict[tuple[int, int], float]) -> tuple[int, int]:
         """Keep the candidates that may be the best after more passes over the same rows.
 
-        Mapped features learn more slowly than the columns, and a small C more slowly than a large
-        one. So a representation that is worse now and learns faster is removed, and of each other
-        one the best C and the next smaller one remain, later the best alone. Return the new place
-        of the best candidate.
+        Mapped features learn more slowly than the columns, so a representation that is worse now
+        and learns faster is removed. Of each other one the considered candidates remain, later the
+        best alone. Return the new place of the best candidate.
         """
-        leading, _ = max(qualities, key=qualities.__getitem__)
+        leading, best = max(qualities, key=qualities.__getitem__)
         first = self.learners[leading]
         stay: list[Learner] = []
         removed: list[Learner] = []
@@ -516,17 +515,18 @@ class ModelSelection(Candidates):
             if each is not first and each.representation < first.representation:
                 removed.append(each)
                 continue
-            top = max(
-                range(each.models), key=lambda candidate: (qualities[i, candidate], -candidate)
-            )
-            kept = range(max(top - (each.models > 2), 0), top + 1)
+            own = {
+                candidate: found for (owner, candidate), found in qualities.items() if owner == i
+            }
+            kept = sorted(own) if len(own) < each.models else [max(own, key=own.__getitem__)]
+            if each is first:
+                best = kept.index(best)
             if len(kept) < each.models:
                 each = select(each, kept, [each.all_settings[candidate] for candidate in kept])
                 each.freeze_means(self.frozen)
             stay.insert(0 if i == leading else len(stay), each)
-        place = (0, stay[0].models - 1)
-        self._go_on_with_first(stay, removed, place[1])
-        return place
+        self._go_on_with_first(stay, removed, best)
+        return 0, best
 
     def choose(self, place: tuple[int, int]) -> None:
         """Keep one learner; let this candidate of it predict, until new rows are learned."""
