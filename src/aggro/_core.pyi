@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'baseline'
+level: str = 'avx512'
 
 def machine_memory() -> float:
     """Return the memory of the machine in bytes; infinity if unknown."""
@@ -106,6 +106,11 @@ class Rows:
         Return the squared norm of a row after scaling, if it is the first one.
         """
 
+def add_changes(changes: list[object]) -> dict[str, object]:
+    """
+    Return the sum of changes since the same start, as the fields of a Change.
+    """
+
 def shuffle(numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], seed: int) -> None:
     """Put the numbers of an array in random order."""
 
@@ -145,6 +150,17 @@ class Model32:
         Write the effective weights to the table and reset the mixture to the identity.
         """
 
+    def copy(self) -> Model32:
+        """Return a copy of the model."""
+
+    def change_since(self, start: object) -> dict[str, object]:
+        """
+        Return what the model has learned since a start, as the fields of a Change.
+        """
+
+    def apply_change(self, change: object, prior: float = 0.0, damping: float = 0.0, relaxation: float = 0.0) -> None:
+        """Add the changes of all models that continued this one."""
+
     def state(self) -> dict:
         """Return all arrays of the state by name."""
 
@@ -161,6 +177,11 @@ class Model32:
     def continue_models(self, source: Model32, models: Sequence[int], labels: Sequence[int] = []) -> None:
         """
         Continue model models[i] of another core in model i; with labels, output labels[k] of each model in its output k.
+        """
+
+    def continue_features(self, source: Model32, places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Continue another core whose feature j is feature places[j] of this one; -1 leaves it out.
         """
 
     def add_classes(self, source: Model32, position: Sequence[int], change: Sequence[float]) -> None:
@@ -346,6 +367,17 @@ class Model64:
         Write the effective weights to the table and reset the mixture to the identity.
         """
 
+    def copy(self) -> Model64:
+        """Return a copy of the model."""
+
+    def change_since(self, start: object) -> dict[str, object]:
+        """
+        Return what the model has learned since a start, as the fields of a Change.
+        """
+
+    def apply_change(self, change: object, prior: float = 0.0, damping: float = 0.0, relaxation: float = 0.0) -> None:
+        """Add the changes of all models that continued this one."""
+
     def state(self) -> dict:
         """Return all arrays of the state by name."""
 
@@ -362,6 +394,11 @@ class Model64:
     def continue_models(self, source: Model64, models: Sequence[int], labels: Sequence[int] = []) -> None:
         """
         Continue model models[i] of another core in model i; with labels, output labels[k] of each model in its output k.
+        """
+
+    def continue_features(self, source: Model64, places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Continue another core whose feature j is feature places[j] of this one; -1 leaves it out.
         """
 
     def add_classes(self, source: Model64, position: Sequence[int], change: Sequence[float]) -> None:

@@ -18,9 +18,8 @@ from scipy.sparse import csr_matrix
 
 from aggro import datasets
 from aggro.learner import Learner, rows_of
-from aggro.merging.changes import Change, add_in_tree, apply, change_between
+from aggro.merging.changes import add, change_of
 from aggro.merging.learners import merge_round, shard_of
-from aggro.merging.parts import take_apart
 from aggro.plot import COLOURS, close_figure, open_figure
 from aggro.settings import METRICS as METRIC_TABLE
 from aggro.settings import Settings
@@ -93,9 +92,9 @@ def settings_of(metric: str, C: float, classes: int) -> Settings:
     return Settings(task, C=C, metric=metric, **kind)
 
 
-def wrong_of(learner: Learner, test: Rows) -> np.ndarray:
-    """Return which test rows a learner misclassifies."""
-    scores = learner.scores(rows_of(test[0]))
+def wrong_of(learners: Sequence[Learner], test: Rows) -> np.ndarray:
+    """Return which test rows the mean of the scores of some learners misclassifies."""
+    scores = np.mean([each.scores(rows_of(test[0])) for each in learners], axis=0)
     guess = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(guess != test[1])
 
@@ -123,7 +122,7 @@ def serial(settings: Settings, rows: Rows, test: Rows, classes: int) -> list[np.
         order = np.arange(len(rows[1]))
         learn(learner, rows, _shuffled(order, number, 0))
         learner.freeze_means()
-        wrong.append(wrong_of(learner, test))
+        wrong.append(wrong_of([learner], test))
     return wrong
 
 
@@ -132,53 +131,48 @@ def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
 
 
 def mixed(
-    settings: Settings, rows: Rows, test: Rows, classes: int, shards: int, plain: bool
+    settings: Settings, rows: Rows, test: Rows, classes: int, shards: int
 ) -> list[np.ndarray]:
     """Return the misclassified test rows of a merged model after each pass."""
     learner, wrong = Learner(settings, rows[0].shape[1], classes), []
     parts = np.array_split(np.arange(len(rows[1])), shards)
-    rounds = 1 if plain else METRIC_TABLE[settings.metric].rounds
+    rounds = METRIC_TABLE[settings.metric].rounds
     for number in range(PASSES):
         orders = [_shuffled(part, number, shard) for shard, part in enumerate(parts)]
         for units in zip(*(np.array_split(order, rounds) for order in orders), strict=True):
-            change = _one_round(learner, rows, units, 1 if plain else shards)
-            learner = apply(learner, averaged(change)) if plain else _merged(learner, change)
+            learner = _after_round(learner, rows, units)
         learner.freeze_means()
-        wrong.append(wrong_of(learner, test))
+        wrong.append(wrong_of([learner], test))
     return wrong
 
 
-def _merged(learner: Learner, change: Change) -> Learner:
-    merged = merge_round(learner, (change,))
+def _after_round(start: Learner, rows: Rows, units: Sequence[np.ndarray]) -> Learner:
+    """Return the learner after a round of shards, with C scaled by their number."""
+    changes = []
+    for unit in units:
+        shard: Any = shard_of(start, len(units), square_of(rows[0]))
+        learn(shard, rows, unit)
+        changes.append(change_of(start, shard))
+    merged = merge_round(start, (add(*changes),))
     assert isinstance(merged, Learner)
     return merged
 
 
-def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], shards: int) -> Change:
-    """Return the shards after training, with C scaled by their number."""
-    before, changes = take_apart(learner), []
-    for unit in units:
-        shard: Any = shard_of(learner, shards, square_of(rows[0]))
-        learn(shard, rows, unit)
-        changes.append(change_between(before, take_apart(shard), shard))
-    return add_in_tree(changes)
+def averaged(
+    settings: Settings, rows: Rows, test: Rows, classes: int, shards: int
+) -> list[np.ndarray]:
+    """Return the misclassified test rows of the mean of models after one pass."""
+    models = []
+    for part in np.array_split(np.arange(len(rows[1])), shards):
+        models.append(Learner(settings, rows[0].shape[1], classes))
+        learn(models[-1], rows, part)
+    return [wrong_of(models, test)]
 
 
 def square_of(X: Any) -> float:
     """Return the mean of ‖x‖², the constant feature included."""
     values = X.data if hasattr(X, "indptr") else X
     return float(np.square(values).sum()) / X.shape[0] + 1.0
-
-
-def averaged(change: Change) -> Change:
-    """Return a change with equal weights of all models: plain averaging."""
-    for home in (change.tables, change.rest):
-        for name in ("weights", "bias"):
-            home.get(name, np.zeros((1, 4)))[..., [0, 2]] = 0.0
-        for name in ("precision", "bias_precision"):
-            if name in home:
-                home[name] = home[name] / change.since.shards
-    return change
 
 
 def run(folder: Path, name: str, metric: str) -> None:
@@ -193,9 +187,9 @@ def run(folder: Path, name: str, metric: str) -> None:
     found: dict[str, Any] = {"C": C, "rows": len(rows[1]), "serial": percent(trials[C])}
     settings = settings_of(metric, C, classes)
     for shards in SHARDS:
-        ours, plain = (mixed(settings, *parts, shards, plain) for plain in (False, True))
+        ours, plain = (rule(settings, *parts, shards) for rule in (mixed, averaged))
         found[f"default {shards}"], found[f"plain {shards}"] = percent(ours), percent(plain)
-        found[f"behind {shards}"] = [behind(*pair) for pair in zip(ours, plain, strict=True)]
+        found[f"behind {shards}"] = [behind(ours[0], plain[0])]
         found_errors = {kind: found[f"{kind} {shards}"] for kind in ("default", "plain", "behind")}
         print(name, metric, C, shards, found_errors, flush=True)
     folder.mkdir(parents=True, exist_ok=True)

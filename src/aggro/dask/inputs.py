@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from dask import get
 from dask.delayed import Delayed
+from dask.local import get_sync
 from dask.optimization import cull
 from distributed import futures_of
 from scipy.sparse import csr_matrix
@@ -175,7 +175,7 @@ class Inlined:
 
     def load(self) -> Partition:
         """Return the loaded partition."""
-        found = get(self.graph, [*self.keys.values()])
+        found = get_sync(self.graph, [*self.keys.values()])
         return replace(self.part, **dict(zip(self.keys, found, strict=True)))
 
 

@@ -187,8 +187,7 @@ class Training:
         """Choose the numbers of rounds and of shards, and join partitions accordingly."""
         count = self.engine.partitions
         if self.mix_every is not None:
-            rounds = max(1, math.ceil(self._size.rows / self.mix_every))
-            self.plan = schedule.Plan(rounds, count)
+            self.plan = schedule.Plan(math.ceil(self._size.rows / self.mix_every), count)
         else:
             selection, size = self.adapter.selection, self._size
             sizes = (each.outputs * each.models for each in learners_of(selection))
@@ -208,9 +207,15 @@ class Training:
         seed = None if self.seed is None else self.seed + number
         count, plan = len(self.groups), self.plan
         for place, tasks in enumerate(plan.tasks(count, self.begun)):
-            about = {"seed": seed, "repeated": number > 0, "shards": len(tasks)}
             mine = [
-                replace(each, first=self.groups[each.partition][0], square=self._size.square, **about)
+                replace(
+                    each,
+                    first=self.groups[each.partition][0],
+                    seed=seed,
+                    repeated=number > 0,
+                    shards=len(tasks),
+                    square=self._size.square,
+                )
                 for each in tasks
             ]
             self._round(number, place, mine, not plan.is_whole(count))

@@ -1,7 +1,7 @@
 """Spark as an engine of distributed training: ``mapInArrow`` learns, ``applyInArrow`` combines.
 
 Every round is a job of its own over all partitions, so the data frame should be cached or cheap to
-compute, and must give the same partitions each time.
+compute, and must give the same partitions each time. Small partitions are joined by a shuffle.
 """
 
 from __future__ import annotations
@@ -41,9 +41,18 @@ class SparkEngine:
             self.count = 0 if last is None else int(last) + 1
         return self.count
 
-    def join_partitions(self, count: int) -> None:
-        """Join partitions, so that about this number is left."""
-        self.frame, self.count = self.frame.coalesce(count), None
+    def join_partitions(self, groups: Sequence[range]) -> None:
+        """Join neighbouring partitions; the groups are the partitions from then on."""
+        from pyspark.sql import functions as F
+
+        group_of = [number for number, group in enumerate(groups) for _ in group]
+        place = {
+            "group": F.get(F.lit(group_of), F.spark_partition_id()),
+            "place": F.monotonically_increasing_id(),
+        }
+        joined = self.frame.withColumns(place).repartitionById(len(groups), F.col("group"))
+        self.frame = joined.sortWithinPartitions("place").drop(*place)
+        self.count = len(groups)
 
     def summaries(self, numbers: Sequence[int]) -> list[Summary]:
         """Return the sizes of these partitions."""
@@ -77,7 +86,7 @@ class SparkEngine:
         """Return what all tasks have learned, combined in a tree."""
 
         def run(read: Read, place: int) -> Update:
-            return learn(model, read(), tasks[place], len(tasks))
+            return learn(model, [read()], tasks[place])
 
         found, count = self._map(run, [task.partition for task in tasks]), len(tasks)
         while count > FAN_IN:
