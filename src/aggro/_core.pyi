@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'avx512'
+level: str = 'baseline'
 
 def machine_memory() -> float:
     """Return the memory of the machine in bytes; infinity if unknown."""

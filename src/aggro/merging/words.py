@@ -6,6 +6,7 @@ columns that were met in between. Differences can be added.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -21,45 +22,48 @@ SUMS = ("number_squares", "number_counts")
 
 def since(before: State, after: State) -> State:
     """Return what was counted between two states of an encoder."""
-    change = {name: after[name] - before[name] for name in SUMS if name in after}
+    change = together([after, before], [1, -1])
     for table in _tables(after):
-        columns, counts = _counted(after, table)
-        known, old = _counted(before, table)
-        counts = counts - _counts_of(columns, known, old)
-        met = (counts > 0) | ~np.isin(columns, known)
-        change |= _table(after, table, columns[met], counts[met])
-        documents = table.replace("columns", "documents")
-        if documents in after:
-            change[documents] = np.array([after[documents][0] - before[documents][0], 1.0])
+        met = ~np.isin(change[table], before[table])
+        counted = table.replace("columns", "with")
+        if counted in after:
+            met |= change[counted] > 0
+            change[counted] = change[counted][met]
+        change[table] = change[table][met]
     for source in _named(after):
-        known_names = names_in(before, source)
-        more = {w: n - known_names.get(w, 0) for w, n in names_in(after, source).items()}
-        change |= state_of_names(source, {word: n for word, n in more.items() if n > 0})
+        more = {word: count for word, count in names_in(change, source).items() if count > 0}
+        change |= state_of_names(source, more)
     return change
 
 
-def together(states: Sequence[State]) -> State:
-    """Return the sum of states; columns and names keep the order of their first appearance."""
+def together(states: Sequence[State], signs: Sequence[int] | None = None) -> State:
+    """Return the sum of states; columns and names keep the order of their first appearance.
+
+    ``signs``: 1 for a state that is added, -1 for one that is subtracted.
+    """
+    pairs = list(zip(states, signs or [1] * len(states), strict=True))
     first = states[0]
     total = {
-        name: np.sum([each[name] for each in states], axis=0) for name in SUMS if name in first
+        name: np.sum([sign * each[name] for each, sign in pairs], axis=0)
+        for name in SUMS
+        if name in first
     }
     for table in _tables(first):
-        columns, counts = (
-            np.concatenate(part)
-            for part in zip(*(_counted(each, table) for each in states), strict=True)
-        )
+        columns = np.concatenate([each[table] for each in states])
+        counts = np.concatenate([sign * _counts(each, table) for each, sign in pairs])
         _, places, which = np.unique(columns, return_index=True, return_inverse=True)
         order = np.argsort(places)
-        total |= _table(first, table, columns[places[order]], np.bincount(which, counts)[order])
-        documents = table.replace("columns", "documents")
+        total[table] = columns[places[order]]
+        counted, documents = (table.replace("columns", name) for name in ("with", "documents"))
+        if counted in first:
+            total[counted] = np.bincount(which, counts, len(places))[order]
         if documents in first:
-            total[documents] = np.array([sum(each[documents][0] for each in states), 1.0])
+            total[documents] = np.array([sum(n * each[documents][0] for each, n in pairs), 1.0])
     for source in _named(first):
-        names: dict[bytes, int] = {}
-        for each in states:
+        names: Counter[bytes] = Counter()
+        for each, sign in pairs:
             for word, count in names_in(each, source).items():
-                names[word] = names.get(word, 0) + count
+                names[word] += sign * count
         total |= state_of_names(source, names)
     return total
 
@@ -106,25 +110,12 @@ def _tables(state: State) -> list[str]:
     return [name for name in state if "_columns_" in name]
 
 
-def _counted(state: State, table: str) -> tuple[Array, Array]:
-    """Return columns and their document counts, or zeros where these are not counted."""
-    columns = state[table]
-    counts = np.zeros(len(columns))
+def _counts(state: State, table: str) -> Array:
+    """Return the document counts of columns, or zeros where these are not counted."""
+    counts = np.zeros(len(state[table]))
     known = state.get(table.replace("columns", "with"), counts)
     counts[: len(known)] = known
-    return columns, counts
-
-
-def _table(like: State, table: str, columns: Array, counts: Array) -> State:
-    counted = table.replace("columns", "with")
-    return {table: columns} | ({counted: counts} if counted in like else {})
-
-
-def _counts_of(columns: Array, known: Array, counts: Array) -> Array:
-    """Return the counts of some columns; 0 for those that are not known."""
-    table = np.zeros(max(columns.max(initial=0), known.max(initial=0)) + 1)
-    table[known] = counts
-    return np.asarray(table[columns])
+    return counts
 
 
 def _named(state: State) -> list[str]:
