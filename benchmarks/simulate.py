@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from aggro.merging.blocks import Summary
-from aggro.merging.schedule import rounds_for, tasks_of
+from aggro.merging.schedule import plan
 from aggro.merging.tasks import FAN_IN
 
 WORKERS = (1, 2, 16, 64, 256, 1000)
@@ -67,9 +67,9 @@ def speed_up(costs: Costs, rows: float, partition_rows: int, workers: int) -> fl
     """Return the speed-up of this number of workers over one machine."""
     partitions = math.ceil(rows / partition_rows)
     size = Summary(rows=partition_rows, entries=ENTRIES)
-    rounds = tasks_of(partitions, rounds_for(size, partitions, FEATURES, metric="diagonal"), {})
+    chosen = plan(size, partitions, FEATURES, metric="diagonal")
     seconds = 0.0
-    for number, tasks in enumerate(rounds):
+    for number, tasks in enumerate(chosen.tasks(partitions, {})):
         part = partition_rows / tasks[0].parts
         seconds += round_seconds(costs, len(tasks), part, workers, [number, workers])
     return rows * costs.row / seconds

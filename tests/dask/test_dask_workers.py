@@ -14,6 +14,7 @@ from dask_support import X, Y, arrays, content, pa, same
 from distributed import Client
 
 from aggro.dask import TextClassifier
+from aggro.dask.inputs import Inlined, Partition, inlined, partitions_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 WORDS = [" ".join(f"w{j}" for j in np.flatnonzero(row > 0.5)) or "none" for row in X]
@@ -117,3 +118,29 @@ def test_partitions_are_loaded_once(client, tmp_path, partitions, rounds):
     model = pa(rounds=rounds).partial_fit(blocks, classes=[0, 1])
     assert model.t_ - 1 == 256
     assert len(list(tmp_path.iterdir())) == partitions
+
+
+def test_a_task_makes_its_partitions_itself_unless_others_need_the_results(client):
+    def kinds(*data):
+        return {type(each) for each in inlined(partitions_of(*data, None, {}))}
+
+    assert kinds(*arrays()) == {Inlined}
+    rows, targets = arrays(50)
+    assert kinds(rows.rechunk((200, -1)), targets.rechunk(200)) == {Inlined}
+    assert kinds(rows.rechunk((75, -1)), targets.rechunk(75)) >= {Partition}  # chunks are shared
+    assert kinds(rows.persist(), targets) == {Partition}  # the cluster has the results
+    block = dask.delayed((X, Y))
+    assert kinds([block, block], None) == {Partition}
+
+
+def test_joined_partitions_are_learned_as_one(client):
+    parts = np.array_split(np.arange(len(Y)), 24)
+    blocks = [dask.delayed((X[part], Y[part])) for part in parts]
+    joined = [
+        dask.delayed((X[part], Y[part]))
+        for part in (np.concatenate(parts[i : i + 6]) for i in range(0, 24, 6))
+    ]
+    for method in ("fit", "partial_fit"):
+        models = [getattr(pa(rounds=2, shuffle=False), method)(each) for each in (blocks, joined)]
+        assert content(models[0]) == content(models[1])
+        assert [each["rows"] for each in models[0].history_ if each["pass"] == 0][0] < len(Y)

@@ -181,25 +181,26 @@ class Inlined:
 
 def inlined(partitions: Sequence[Partition]) -> list[Partition | Inlined]:
     """Return partitions with their tasks, unless others need these, or the cluster has results."""
-    found = [_with_tasks(part) for part in partitions]
+    lazy = [{n: v for n, v in vars(part).items() if isinstance(v, Delayed)} for part in partitions]
+    graphs = {id(v.dask): v.dask for each in lazy for v in each.values()}  # many share one
+    tasks = dict(item for graph in graphs.values() for item in graph.items())
+    found = []
+    for part, fields in zip(partitions, lazy, strict=True):
+        keys = {name: each.key for name, each in fields.items()}
+        known = all(key in tasks for key in keys.values())
+        graph, _ = cull(tasks, [*keys.values()]) if known else ({}, {})
+        found.append(Inlined(dict(graph), replace(part, **dict.fromkeys(fields)), keys))
     users = Counter(key for each in found for key in each.graph)
     return [
-        each if each.graph.keys() >= set(each.keys.values()) and _runs(each, users) else part
+        each if _runs_alone(each, users) else part
         for each, part in zip(found, partitions, strict=True)
     ]
 
 
-def _with_tasks(part: Partition) -> Inlined:
-    lazy = {name: each for name, each in vars(part).items() if isinstance(each, Delayed)}
-    keys = {name: each.key for name, each in lazy.items()}
-    graph = {key: task for each in lazy.values() for key, task in each.__dask_graph__().items()}
-    if graph.keys() >= set(keys.values()):
-        graph, _ = cull(graph, list(keys.values()))
-    return Inlined(dict(graph), replace(part, **dict.fromkeys(lazy)), keys)
-
-
-def _runs(part: Inlined, users: Counter[Any]) -> bool:
+def _runs_alone(part: Inlined, users: Counter[Any]) -> bool:
     """Return whether a task may run the tasks of a partition."""
+    if not part.graph.keys() >= set(part.keys.values()):
+        return False  # the cluster has the results
     return all(users[key] == 1 for key in part.graph) and not futures_of([*part.graph.values()])
 
 
