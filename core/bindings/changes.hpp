@@ -91,8 +91,7 @@ inline nb::dict add_changes(const nb::list& given) {
             changes[i].add(changes[i + 1]);
             if (i > 0) changes[i / 2] = std::move(changes[i]);
         }
-        if (changes.size() % 2 == 1)
-            changes[changes.size() / 2] = std::move(changes.back());
+        if (changes.size() % 2 == 1) changes[changes.size() / 2] = std::move(changes.back());
         const auto half = static_cast<std::ptrdiff_t>((changes.size() + 1) / 2);
         changes.erase(changes.begin() + half, changes.end());
     }
