@@ -25,12 +25,11 @@ class TooLarge : public std::bad_alloc {
 
 /// Return the memory of the machine in bytes, or infinity if unknown.
 inline double machine_memory() {
-    double bytes = std::numeric_limits<double>::infinity();
 #if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
-    const auto pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && size > 0) bytes = static_cast<double>(pages) * static_cast<double>(size);
+    static const auto pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && size > 0) return static_cast<double>(pages) * static_cast<double>(size);
 #endif
-    return bytes;
+    return std::numeric_limits<double>::infinity();
 }
 
 inline std::string in_gib(double bytes) {

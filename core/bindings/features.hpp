@@ -109,11 +109,13 @@ class Reading {
         return sum;
     }
 
-    /// Read a dict. Names are hashed if `buckets` > 0, otherwise searched in the vocabulary.
-    void read(nb::handle x, const Vocabulary& vocabulary, std::size_t buckets) {
+    /// Read a dict. Names are hashed if `buckets` > 0, otherwise searched in the vocabulary. With
+    /// `zeros`, new features of value zero are read as well.
+    void read(nb::handle x, const Vocabulary& vocabulary, std::size_t buckets, bool zeros) {
         size_ = 0;
         fresh.clear();
         repeats_ = buckets > 0;
+        zeros_ = zeros;
         const nb::object copied = PyDict_Check(x.ptr()) ? nb::object() : as_dict(x);
         const nb::handle dict = copied ? nb::handle(copied) : x;
         reserve(static_cast<std::size_t>(PyDict_Size(dict.ptr())));
@@ -217,18 +219,18 @@ class Reading {
         return true;
     }
 
-    /// Append the features that are not zero: others need no slot and do not replace any.
+    /// Append the features that are not zero, and new ones.
     template <class Search>
     [[gnu::noinline]] void find_items(std::span<const Item> items, Search search) {
         double* const values = values_.data();
         std::int32_t* const slots = slots_.data();
         std::size_t known = 0;
         for (const Item& item : items) {
-            if (item.number == 0) continue;
+            if (item.number == 0 && !zeros_) continue;
             const std::int32_t slot = search(item.name, item.hash);
             values[known] = item.number;
             slots[known] = slot;
-            known += slot >= 0;
+            known += slot >= 0 && item.number != 0;
             if (slot == Vocabulary::absent) add_fresh(item.name, item.hash, item.number);
         }
         size_ = known;
@@ -254,18 +256,19 @@ class Reading {
         } else {
             number = number_of(value, [&] { return feature_called(name); });
         }
-        if (number == 0) return;
+        if (number == 0 && !zeros_) return;
         if (buckets > 0)
             return place(static_cast<std::int32_t>(stable_hash(name) % buckets), number);
         const Py_hash_t hash = Vocabulary::hash_of(name);
         const std::int32_t slot = vocabulary.find(name, hash);
-        if (slot >= 0)
-            place(slot, number);
-        else if (slot == Vocabulary::absent)
+        if (slot == Vocabulary::absent)
             add_fresh(name, hash, number);
+        else if (slot >= 0 && number != 0)
+            place(slot, number);
     }
 
     bool repeats_ = false;  ///< two entries may be the same feature
+    bool zeros_ = false;    ///< new features may be zero
     std::size_t size_ = 0;
     std::vector<double> values_;
     std::vector<std::int32_t> slots_;

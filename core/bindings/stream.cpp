@@ -99,8 +99,10 @@ void bind_stream(nb::module_& m) {
         .def(
             "__init__",
             [](Stream* self, bool regression, std::size_t batch_size, std::size_t max_features,
-               bool hashed) { new (self) Stream(regression, {batch_size, max_features, hashed}); },
-            "regression"_a, "batch_size"_a, "max_features"_a, "hashed"_a)
+               bool hashed, bool zeros) {
+                new (self) Stream(regression, {batch_size, max_features, hashed, zeros});
+            },
+            "regression"_a, "batch_size"_a, "max_features"_a, "hashed"_a, "zeros"_a)
         .def(
             "learn_one",
             [](nb::handle self, nb::handle x, nb::handle y, double w) {

@@ -145,7 +145,7 @@ class Stream : public StreamParts {
         StreamRow read(nb::handle x) {
             const Flag searching(stream_.searching_);
             Reading& reading = nested_ ? own_.emplace() : stream_.reading_;
-            reading.read(x, stream_.known_.features, stream_.bounds_.buckets());
+            reading.read(x, stream_.known_.features, stream_.bounds_.buckets(), false);
             return reading.row();
         }
 
@@ -160,7 +160,10 @@ class Stream : public StreamParts {
     /// its classes.
     bool read_example(nb::handle x, nb::handle y, double weight, bool is_set, std::int64_t& label) {
         const Flag searching(searching_);
-        reading_.read(x, known_.features, bounds_.buckets());
+        const std::size_t known = known_.features.size();
+        const bool zeros =
+            bounds_.zeros && (bounds_.max_features == 0 || 2 * known < bounds_.max_features);
+        reading_.read(x, known_.features, bounds_.buckets(), zeros);
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
         if (is_set) return read_labels(y);

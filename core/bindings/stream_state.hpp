@@ -19,7 +19,8 @@ struct Bounds {
     std::size_t batch_size = 1;
     std::size_t max_features = 0;  ///< 0: no bound
     bool hashed =
-        false;  ///< slots are hashes of names; otherwise a new feature replaces the oldest
+        false;           ///< slots are hashes of names; otherwise a new feature replaces the oldest
+    bool zeros = false;  ///< new features of value zero get slots, until half of these are taken
 
     bool drops() const { return max_features > 0 && !hashed; }
     std::size_t buckets() const { return hashed ? max_features : 0; }

@@ -16,31 +16,47 @@
 
 namespace aggro {
 
-/// Return whether all numbers of an array are finite. The exponent of other numbers has all bits
+/// Checks whether all numbers of some arrays are finite. The exponent of other numbers has all bits
 /// set, so adding one carries into the sign bit: integer operations run at memory bandwidth.
 template <class V>
-inline bool all_finite(const V* values, std::size_t size) {
-    if constexpr (!std::is_floating_point_v<V>) {
-        return true;
-    } else {
-        using Bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
-        constexpr std::size_t bytes = 64, width = bytes / sizeof(V), chains = 4;
-        constexpr int places = std::numeric_limits<V>::digits - 1;  // of the exponent's last bit
-        constexpr Bits one = Bits{1} << places, sign = Bits{1} << (8 * sizeof(V) - 1);
-        const auto carried = [](auto bits) { return (bits & (sign - one)) + one; };
-        Vector<Bits, bytes> found[chains] = {};
-        std::size_t i = 0;
-        for (; i + chains * width <= size; i += chains * width)
-            for (std::size_t c = 0; c < chains; ++c)
-                found[c] |= carried(
-                    load<Bits, bytes>(reinterpret_cast<const Bits*>(values + i + c * width)));
-        const auto all = (found[0] | found[1]) | (found[2] | found[3]);
-        Bits any = 0;
+class FiniteCheck {
+  public:
+    void add(const V* values, std::size_t size) {
+        if constexpr (std::is_floating_point_v<V>) {
+            std::size_t i = 0;
+            for (; i + chains * width <= size; i += chains * width)
+                for (std::size_t c = 0; c < chains; ++c)
+                    found_[c] |= carried(values + i + c * width);
+            for (; i + width <= size; i += width) found_[0] |= carried(values + i);
+            for (; i < size; ++i) rest_ |= carried(std::bit_cast<Bits>(values[i]));
+        }
+    }
+
+    bool passed() const {
+        const Numbers all = (found_[0] | found_[1]) | (found_[2] | found_[3]);
+        Bits any = rest_;
         for (std::size_t k = 0; k < width; ++k) any |= all[k];
-        for (; i < size; ++i) any |= carried(std::bit_cast<Bits>(values[i]));
         return (any & sign) == 0;
     }
-}
+
+  private:
+    using Bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
+    static constexpr std::size_t bytes = 64, width = bytes / sizeof(Bits), chains = 4;
+    static constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+    using Numbers = Vector<Bits, bytes>;
+
+    template <class Any>
+    static Any carried(Any bits) {
+        constexpr Bits one = Bits{1} << (std::numeric_limits<V>::digits - 1);  // of the exponent
+        return (bits & (sign - one)) + one;
+    }
+    static Numbers carried(const V* values) {
+        return carried(load<Bits, bytes>(reinterpret_cast<const Bits*>(values)));
+    }
+
+    Numbers found_[chains] = {};
+    Bits rest_ = 0;
+};
 
 template <class T>
 inline bool intercepts_fit(const Model<T>& m) {
@@ -160,8 +176,10 @@ class Checkpoint final : private SweepListener {
         bool finite = intercepts_fit(m);
         m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
-            if (width == 0 || swept) finite &= all_finite(data, size);
-            for (const std::size_t j : lines) finite &= all_finite(data + j * width, width);
+            FiniteCheck<std::remove_pointer_t<decltype(data)>> check;
+            if (width == 0 || swept) check.add(data, size);
+            for (const std::size_t j : lines) check.add(data + j * width, width);
+            finite &= check.passed();
         });
         return finite;
     }

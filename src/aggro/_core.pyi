@@ -628,7 +628,7 @@ class StreamLock:
 class Stream:
     """A model that learns dicts, one at a time."""
 
-    def __init__(self, regression: bool, batch_size: int, max_features: int, hashed: bool) -> None: ...
+    def __init__(self, regression: bool, batch_size: int, max_features: int, hashed: bool, zeros: bool) -> None: ...
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """

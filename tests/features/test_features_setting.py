@@ -388,9 +388,7 @@ def test_errors_of_invalid_combinations_say_what_to_do(options, message):
         PassiveAggressiveClassifier(**options).partial_fit(*problem(10))
 
 
-def test_streams_and_sweeps_reject_feature_maps():
-    with pytest.raises(ValueError, match="not for stream learners"):
-        aggro.StreamClassifier(features="both")
+def test_sweeps_reject_feature_maps():
     with pytest.raises(ValueError, match=r"transform X with aggro.FeatureMap"):
         aggro.sweep(*problem(50), features=["both"])
 

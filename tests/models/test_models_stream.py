@@ -88,6 +88,9 @@ def test_forged_stream_files_are_rejected(change, tmp_path):
         lambda r: r.attributes.pop("columns"),
         lambda r: r.params.update(C=1.0),
         lambda r: r.params.update(metric="diagonal"),
+        lambda r: r.params.update(features="linear"),
+        lambda r: r.params.update(features="bins"),
+        lambda r: r.params.update(max_features=9),
     ],
 )
 def test_forged_stream_selections_are_rejected(change, tmp_path):

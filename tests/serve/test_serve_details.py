@@ -31,6 +31,7 @@ from aggro.serve.config import MAX_FEATURES, Limits, Plan, Retention
 from aggro.serve.messages import CODES, failure_reply
 from aggro.serve.monitoring import Evaluation, Totals
 from aggro.serve.server import first_model
+from aggro.serve.service import EXPLAINED
 
 
 @pytest.fixture(scope="module")
@@ -435,3 +436,21 @@ def test_models_of_indicator_matrices_are_rejected():
     model = aggro.PassiveAggressiveClassifier().partial_fit([[1.0, 0.0]], [[1, 0, 1]])
     with pytest.raises(ValueError, match="no indicator matrices"):
         adapter_for(model)
+
+
+def test_scores_of_non_linear_features_are_explained():
+    """A mapped model has no weights; contributions are differences of scores."""
+    model, random = aggro.StreamClassifier(), np.random.default_rng(0)
+    rows = random.uniform(-1, 1, (800, 3)).tolist()
+    for a, b, c in rows:
+        model.learn_one({"a": a, "b": b, "c": c}, a * b > 0)
+    assert model.best_params_["features"] == "both"
+    adapter = adapter_for(model)
+    x = {"a": 0.7, "b": 0.6, "c": 0.1}
+    found = adapter.explain(x)
+    parts = {name: part for name, _, part in found.contributions}
+    assert parts.keys() == x.keys() and abs(parts["c"]) < abs(parts["a"])
+    assert_close(found.score, found.intercept + sum(parts.values()))
+    assert adapter.strongest(5) == [] and adapter.work_of_explaining(x) < EXPLAINED
+    model.learn_one({f"n{j}": 1.0 for j in range(77)}, True)
+    assert adapter.work_of_explaining(x) > EXPLAINED

@@ -50,6 +50,13 @@ def learn_rows(model, X, y, weights=None):
     return model
 
 
+def map_of(model):
+    """Return the state of the feature map, or an empty dict."""
+    selection = model._selection
+    maps = selection and selection.learner.representations
+    return maps.core.state() if hasattr(maps, "core") else {}
+
+
 def everything(model):
     """Return the state of a model to compare; capacity for features may differ."""
     names, classes, known, arrays = model._pieces()
@@ -59,14 +66,16 @@ def everything(model):
         selection, learners = known.learner, known.learner.learners
         facts += [known.counters, known.entries, selection.drift, selection.leading]
         facts += [selection.counted, selection.margin_unit, selection.left]
+        facts.append({name: array.tolist() for name, array in map_of(model).items()})
     for learner in learners:
-        if learner.features < width:  # it grows once the examples that wait are learned
+        mapped = learner.settings.features != "linear"
+        if learner.features < width and not mapped:  # it grows once waiting examples are learned
             learner = copy.deepcopy(learner)
             learner.model.grow(width)
         facts.append(learner.all_settings)
         kinds = learner.model.layout()
         for name, array in learner.state().items():
-            if kinds[name] in ("column", "slot", "feature"):
+            if kinds[name] in ("column", "slot", "feature") and not mapped:
                 array = array.reshape(learner.features, -1)[: max(width, 1)]
             facts.append((name, array.tolist()))
     if getattr(model, "probability", False):

@@ -34,6 +34,8 @@ from aggro import AutoClassifier, StreamClassifier, StreamRegressor, TextClassif
 
 MODELS = [
     StreamClassifier(),
+    StreamClassifier(features="linear"),
+    StreamClassifier("PA-I", features="both"),
     StreamClassifier("AROW"),
     StreamClassifier("SPA-II", average=True, class_mean=0.1),
     StreamClassifier("PAM-I-diag", max_features=30),
@@ -42,7 +44,12 @@ MODELS = [
     StreamRegressor(),
     StreamRegressor("AROWR", metric="full"),
 ]
-CHECKS = [(model, check) for model in MODELS for check in yield_checks(model)]
+CHECKS = [
+    (model, check)
+    for model in MODELS
+    for check in yield_checks(model)
+    if check.__name__ not in model._unit_test_skips()
+]
 
 
 @pytest.mark.filterwarnings("ignore")  # river's own datasets and helpers warn
@@ -374,8 +381,10 @@ GENERATORS = {
 
 
 @pytest.mark.parametrize("make", GENERATORS.values(), ids=GENERATORS)
-def test_generated_streams_are_predicted_as_by_arrays(make):
-    stream, arrays = StreamClassifier(), AutoClassifier(features="linear")
+@pytest.mark.parametrize("features", ["auto", "linear"])
+def test_generated_streams_are_predicted_as_by_arrays(make, features):
+    stream = StreamClassifier(features=features)
+    arrays = AutoClassifier(features=features, random_state=0)
     for i, (x, y) in enumerate(make().take(300)):
         row = np.array([[float(value) for value in x.values()]])
         if i:

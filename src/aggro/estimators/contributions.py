@@ -41,11 +41,22 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
         values = X.data if sparse else X[0, columns]
         parts = np.atleast_2d(model._coef())[:, columns].astype(np.float64) * values
         return [name(int(c)) for c in columns], parts, np.asarray(model.intercept_, np.float64)
-    others = remembered_rows(model._learner.representations.core, ROWS)
+    ignored = counters.found(model._fitted.counters)
+    return differences(model._learner, X, ignored, name, scores)
+
+
+def differences(
+    learner: Any, X: Any, ignored: Array, name: Callable[[int], str], scores: Array
+) -> tuple[list[str], Array, Array]:
+    """Return the same for a row of a model of non-linear features, given its scores.
+
+    Ignored columns count as zero.
+    """
+    others = remembered_rows(learner.representations.core, ROWS)
     columns, row = _present(X, others.shape[1])
-    ignored = np.isin(columns, counters.found(model._fitted.counters))
+    zero = np.isin(columns, ignored)
     others = np.pad(others, ((0, 0), (0, len(columns) - others.shape[1])))
-    row[ignored] = others[:, ignored] = 0.0
+    row[zero] = others[:, zero] = 0.0
     found = []
     groups: dict[str, list[int]] = {}
     for place, column in enumerate(columns.tolist()):
@@ -54,7 +65,7 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
         changed = np.repeat(row[None], len(others), axis=0)
         changed[:, own] = others[:, own]
         rows = _rows(changed, columns, X)
-        found.append((scores - model._learner.scores(rows)).mean(axis=0))
+        found.append((scores - learner.scores(rows)).mean(axis=0))
     parts = np.array(found, np.float64).T
     present = [
         [name(int(columns[place])) for place in own if row[place] or len(own) == 1]

@@ -24,7 +24,7 @@ from aggro.learner import Array, Learner, rows_of
 from aggro.selection.common import (
     AnyLearner,
     best_alone,
-    features_of,
+    check_coef,
     grow_features,
     make_learner,
 )
@@ -191,7 +191,7 @@ class LinearModel(OnlineEstimator):
         vars(self).pop("_sparse_coef", None)
 
     def _coef(self) -> Array:
-        self._check_linear("coef_")
+        check_coef(self._learner, "coef_")
         coef: Array = self._learner.coef()
         ignored = counters.found(self._fitted.counters)
         if len(ignored):
@@ -201,22 +201,11 @@ class LinearModel(OnlineEstimator):
         regressor = self._estimator_kind == "regressor"
         return shown.ravel() if regressor and len(coef) == 1 else shown
 
-    def _check_linear(self, name: str) -> None:
-        """Raise unless the predicting model is linear in the columns."""
-        features = features_of(self._learner)
-        if features != "linear":
-            raise AttributeError(
-                f"{name} does not exist: the best candidate has features={features!r}, and no "
-                "weights of columns. Use features='linear' for a linear model, explain(x) for the "
-                "contributions of columns to a prediction, or "
-                "sklearn.inspection.permutation_importance for their importance."
-            )
-
     @property
     def intercept_(self) -> Array:
         """Intercept of each output. Like ``coef_``, assign to it to change it."""
         learner = self._state("intercept_").learner
-        self._check_linear("intercept_")
+        check_coef(learner, "intercept_")
         result: Array = read_only(learner.intercept())
         return result
 

@@ -13,7 +13,7 @@ from aggro.classes import in_order
 from aggro.learner import Array
 from aggro.merging.learners import check_labels, check_same, wider
 from aggro.merging.margins import join_calibrators
-from aggro.merging.models import Member, Merge, admitted
+from aggro.merging.models import Member, Merge, admitted, check_linear
 from aggro.reference_row import RECENT
 from aggro.selection.selection import ModelSelection
 from aggro.stream.selecting import StreamSelection
@@ -55,6 +55,8 @@ def merge_streams(merge: Merge) -> Any:
         return copy.deepcopy(first)
     pieces = {id(each): Pieces(each) for each in merge.parts}
     everything = list(pieces.values())
+    for piece in everything:
+        check_linear(piece.learner)
     names = list(dict.fromkeys(name for each in everything for name in each.names))
     classes = in_order(label for each in everything for label in each.classes)
     if first.max_features and not first._buckets and len(names) > first.max_features:

@@ -14,10 +14,12 @@ from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.record import Record
 from aggro.persistence.schema import COUNT, POSITIVE, Field, check_arrays
+from aggro.selection.common import is_mapped
+from aggro.selection.feature_maps import MOST_COLUMNS
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, Task, check_settings, class_task
-from aggro.stream.base import settings_given
-from aggro.stream.probability import StreamRecord, numbers_of
+from aggro.stream.base import is_narrow, numbers_of, settings_given
+from aggro.stream.probability import StreamRecord
 from aggro.stream.selecting import StreamSelection
 from aggro.variants import losses_of
 
@@ -92,7 +94,8 @@ def _check_learner(record: Record, names: list[Any], classes: list[Any], learner
     if not isinstance(learner, (Learner, ModelSelection)):
         raise ModelFileError("it holds no linear learner")
     own = {key: value for key, value in params.items() if key not in NOT_SETTINGS}
-    keywords = settings_given(regression, params["algorithm"], params["C"], own)
+    narrow = is_narrow(params["max_features"], params["overflow"])
+    keywords = settings_given(regression, params["algorithm"], params["C"], own, narrow)
     task: Task = "regression" if regression else class_task(len(classes))
     outputs = max(len(classes), 1)
     if not regression and learner.settings.task == "multilabel":
@@ -106,7 +109,8 @@ def _check_learner(record: Record, names: list[Any], classes: list[Any], learner
     else:
         waits = len(record.attributes["waiting"]["waiting_ends"])  # candidates will be widened then
         grows = isinstance(learner, ModelSelection) and waits > 0
-        fits &= grows or learner.features >= len(names)
+        full = is_mapped(learner) and learner.features >= MOST_COLUMNS  # other names are ignored
+        fits &= grows or full or learner.features >= len(names)
     if not fits:
         raise ModelFileError("the parameters are not those that the model has learned with")
 

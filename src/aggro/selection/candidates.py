@@ -212,7 +212,7 @@ class Candidates:
     def examples(self) -> int:
         """Number of examples learned from."""
         learners = self.learners
-        return learners[0].examples if learners else 0
+        return learners[0].model.examples if learners else 0
 
     # -- the best candidate ------------------------------------------------------------------------
 

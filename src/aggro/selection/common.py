@@ -58,6 +58,18 @@ def is_mapped(learner: AnyLearner) -> bool:
     return isinstance(learner, ModelSelection) and isinstance(learner.representations, FeatureMaps)
 
 
+def check_coef(learner: AnyLearner, name: str) -> None:
+    """Raise unless the model that predicts has weights of columns, of which ``name`` is one."""
+    features = features_of(learner)
+    if features != "linear":
+        raise AttributeError(
+            f"{name} does not exist: the best candidate has features={features!r}, and no weights "
+            "of columns. Use features='linear' for a linear model, explain(x) for the "
+            "contributions of columns to a prediction, or "
+            "sklearn.inspection.permutation_importance for their importance."
+        )
+
+
 def best_alone(selection: ModelSelection) -> AnyLearner:
     """Return the best candidate alone: a learner, with its feature map if it has one."""
     if features_of(selection) == "linear":
@@ -91,6 +103,25 @@ def grow_features(learner: AnyLearner, features: int) -> None:
         return
     for each in learner.learners:
         each.model.grow(features)
+
+
+def widened(selection: ModelSelection, features: int) -> ModelSelection:
+    """Return a selection with more features.
+
+    It is a copy if there is a feature map, on which columns without a name would have an effect.
+    Otherwise features of weight zero make no difference.
+    """
+    wide = selection
+    if is_mapped(selection):
+        wide = copy.copy(selection)
+        wide.representations = copy.copy(selection.representations)
+        wide.learners = copy.deepcopy(selection.learners)
+    try:
+        grow_features(wide, features)
+    except BaseException:  # an interrupt: candidates are of one width
+        grow_features(wide, features)
+        raise
+    return wide
 
 
 def progressive_loss(learner: AnyLearner) -> tuple[float, float]:

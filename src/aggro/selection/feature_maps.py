@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -173,12 +174,16 @@ class FeatureMaps:
         kind = self.kinds[number]
         if kind not in SIZES:
             return Identity()
-        copy = FeatureMaps.__new__(FeatureMaps)
-        copy.kinds, copy.mapped, copy.growth = (kind,), [kind], self.growth
-        copy.seed, copy.dtype = self.seed, self.dtype
-        copy.columns, copy.appends = self.columns, self.appends
-        copy.core = copy._before = self.core.only(self.mapped.index(kind))
-        return copy
+        kept = copy.copy(self)
+        kept.kinds, kept.mapped = (kind,), [kind]
+        kept.core = kept._before = self.core.only(self.mapped.index(kind))
+        return kept
+
+    def __copy__(self) -> FeatureMaps:
+        copied = FeatureMaps.__new__(FeatureMaps)
+        vars(copied).update(vars(self))
+        copied.core = copied._before = self.core.copy()
+        return copied
 
 
 def remembered_rows(core: _core.FeatureMap, most: int) -> Array:

@@ -19,9 +19,12 @@ from msgspec import Meta, Struct
 
 from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.probability_map import uncalibrated
+from aggro.explanation import ROWS
 from aggro.persistence.record import CLASSIFIERS, KERNELS, REGRESSORS, Record
 from aggro.persistence.store import record_of
+from aggro.selection.common import features_of
 from aggro.serve.config import Limits
+from aggro.stream.base import name_as_text
 
 FACTS = {  # in the description of the model: attributes that it may have
     "features": "n_features_in_",
@@ -144,6 +147,10 @@ class Adapter(ABC):
     def explain(self, x: Any) -> Decomposition:
         """Return the contribution of each feature to the score."""
 
+    def work_of_explaining(self, x: Any) -> int:
+        """Return a measure of the time of an explanation: features times classes."""
+        return len(x) * max(1, len(self.classes()))
+
     @abstractmethod
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
         """Return the features with the largest weights: feature, class, weight."""
@@ -193,9 +200,7 @@ def text_of(name: Any) -> str:
     """Return a class or a feature as a JSON key: a text value v of k is ``k=v``."""
     if isinstance(name, bool):
         return "true" if name else "false"
-    if isinstance(name, tuple):
-        return "=".join(map(text_of, name))
-    return str(name)
+    return name_as_text(name)
 
 
 def as_label(value: Any) -> Any:
@@ -251,12 +256,21 @@ class StreamAdapter(Adapter):
         self.model.learn_one(x, label, weight)
 
     def explain(self, x: Any) -> Decomposition:
-        """Return weight × value of each feature; the intercept is the score of no features."""
+        """Return the contribution of each feature, as ``explain`` of the model does."""
         label = self._explained(x)
         output, sign = self._output_of(label)
-        added = (sign * self.model._contributions(x)[:, output]).tolist()
-        parts = list(zip(x, x.values(), added, strict=True))
-        return Decomposition(label, self._score(x, label), self._score({}, label), parts)
+        names, parts, rest = self.model._contributions_to(x)
+        added = (sign * parts[output]).tolist()
+        values = [x.get(name, x.get(str(name).partition("=")[0], 0.0)) for name in names]
+        named = list(zip(names, values, added, strict=True))
+        return Decomposition(label, self._score(x, label), float(sign * rest[output]), named)
+
+    def work_of_explaining(self, x: Any) -> int:
+        """Return the same; non-linear features of each column are compared with other rows."""
+        selection = self.model._selection
+        if selection is None or features_of(selection.learner) == "linear":
+            return super().work_of_explaining(x)
+        return int(selection.learner.features) ** 2 * ROWS // 4
 
     def _score(self, x: Any, label: Any) -> float:
         if self.regression:
@@ -268,7 +282,11 @@ class StreamAdapter(Adapter):
         names = self.model._names()
         if self.model._buckets or not len(names):
             return []
-        return self._strongest(self.model._coefficients()[0].T, names, count)
+        try:
+            weights, _ = self.model._coefficients()
+        except AttributeError:  # non-linear features
+            return []
+        return self._strongest(weights.T, names, count)
 
     def freeze(self) -> Callable[[], Record]:
         """Copy the parts of a stream now; combining them takes longer and can be done later."""

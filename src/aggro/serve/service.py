@@ -233,9 +233,11 @@ class Service:
             raise RequestError(404, messages.REJECTED[404])
         adapter = self.learning.adapter
         x = self.learning.read(found.features)
-        if len(x) * max(1, len(adapter.classes())) > EXPLAINED:
+        if adapter.work_of_explaining(x) > EXPLAINED:
             raise RequestError(
-                422, f"An explanation has at most {EXPLAINED:,} features times classes."
+                422,
+                f"An explanation has at most {EXPLAINED:,} features times classes, or 79 columns "
+                "with non-linear features.",
             )
         decomposition = call_model(adapter.explain, x)
         served = found.served and msgspec.json.decode(found.served, type=Served)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, TypeVar
+
+import numpy as np
 
 from aggro import _core
 from aggro.checks import check_choice, check_count
 from aggro.classes import label_outputs
+from aggro.estimators.contributions import differences
+from aggro.explanation import Explanation, explanations
 from aggro.learner import Array, Learner
-from aggro.settings import Settings, Task, check_settings, class_task, memory_of, selected_axes
+from aggro.selection.common import features_of, make_learner
+from aggro.selection.feature_maps import MOST_COLUMNS, kinds_of
+from aggro.settings import FEATURES, Settings, Task, check_settings, class_task, memory_of
 from aggro.sklearn_api import check_seed, draw_seed
 from aggro.stream.river import RiverProtocol
 from aggro.stream.selecting import SelectingStream, StreamSelection
@@ -30,18 +37,34 @@ Stream = TypeVar("Stream", bound="StreamLearner")
 
 
 def settings_given(
-    regression: bool, algorithm: str | None, C: float | str | None, params: dict[str, Any]
+    regression: bool,
+    algorithm: str | None,
+    C: float | str | None,
+    params: dict[str, Any],
+    linear: bool,
 ) -> dict[str, Any]:
-    """Return the settings of a variant, or of a model selection if none is named."""
-    if params.get("features", "linear") != "linear":
-        raise ValueError(
-            f"features={params['features']!r} is not for stream learners; leave it out, or use an "
-            "estimator's partial_fit."
-        )
+    """Return the settings of a variant, or of a model selection if none is named.
+
+    ``linear``: feature maps are not possible (see ``is_narrow``).
+    """
     given = dict(params) if C is None else {**params, "C": C}
+    name = algorithm or PLAIN[regression]
     if selects_all(algorithm, C):
-        return keywords_of(SELECTED[regression], regression, {**_selected(regression), **given})
-    return keywords_of(algorithm or PLAIN[regression], regression, given)
+        name, given = SELECTED[regression], {**_selected(regression), **given}
+    features = given.get("features")
+    if linear and features in FEATURES[1:]:
+        raise ValueError(
+            f"features={features!r} needs columns that keep their meaning, and max_features "
+            "replaces or mixes them; leave max_features out, or give features='linear'."
+        )
+    if linear and features == "auto":
+        given["features"] = "linear"
+    return keywords_of(name, regression, given)
+
+
+def is_narrow(max_features: int | None, overflow: str) -> bool:
+    """Return whether names share or replace columns that a feature map could have."""
+    return max_features is not None and (overflow == "hash" or max_features <= MOST_COLUMNS)
 
 
 def selects_all(algorithm: str | None, C: float | str | None) -> bool:
@@ -50,7 +73,8 @@ def selects_all(algorithm: str | None, C: float | str | None) -> bool:
 
 
 def _selected(regression: bool) -> dict[str, Any]:
-    return ESTIMATORS["AutoRegressor" if regression else "AutoClassifier"].fixed
+    kind = ESTIMATORS["AutoRegressor" if regression else "AutoClassifier"]
+    return {**kind.defaults, **kind.fixed}
 
 
 class StreamLearner(SelectingStream, RiverProtocol):
@@ -73,12 +97,13 @@ class StreamLearner(SelectingStream, RiverProtocol):
         check_seed(random_state)
         self.algorithm, self.C, self.params = algorithm, C, params
         self.max_features, self.overflow, self.random_state = max_features, overflow, random_state
-        self._keywords = settings_given(self._regression, algorithm, C, params)
+        narrow = is_narrow(max_features, overflow)
+        self._keywords = settings_given(self._regression, algorithm, C, params, narrow)
         self._buckets = max_features or 0 if overflow == "hash" else 0
         settings = self._settings_of("regression" if self._regression else class_task(0))
         model = self._untrained(settings)  # before the core, which cannot be without a model
         super().__init__(
-            self._regression, settings.batch_size, max_features or 0, self._buckets > 0
+            self._regression, settings.batch_size, max_features or 0, self._buckets > 0, not narrow
         )
         self._continue_with([], model)
 
@@ -111,6 +136,42 @@ class StreamLearner(SelectingStream, RiverProtocol):
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row of a table; return a column of the same kind."""
         return column_like(X, map(self.predict_one, rows_of_frame(X)))
+
+    def explain(self, x: Any) -> dict[Any, Explanation]:
+        """Return the contribution of each feature of an example to the score of each class.
+
+        In a linear model that is value times weight; the contributions of features that were never
+        learned are zero. If the best candidate has non-linear features, it is the difference
+        between the score and its mean if the feature has the values of other examples, which the
+        model remembers. A regressor has one explanation, with the key None.
+
+        Parameters
+        ----------
+        x : dict
+            The example to explain.
+        """
+        if not self.examples:
+            raise ValueError("The model has learned nothing that explains a score; learn first.")
+        with self._lock:
+            names, parts, rest = self._contributions_to(dict(x))
+            heads = [None] if self._regression else self._classes()
+        outputs = len(heads) if self._several else len(parts)
+        return explanations(heads, list(map(name_as_text, names)), parts[:outputs], rest[:outputs])
+
+    def _contributions_to(self, x: dict[Any, Any]) -> tuple[list[Any], Array, Array]:
+        """Return features, how much each adds to the scores, outputs x features, and the rest."""
+        selection = self._selection
+        if selection is None or features_of(selection.learner) == "linear":
+            parts = self._contributions(x).T
+            return list(x), parts, np.array(self._margins(x)[1]) - parts.sum(axis=1)
+        learner, names = selection.learner, self._names()
+        slots = {name: slot for slot, name in enumerate(names[: learner.features])}
+        row = np.zeros((1, learner.features))
+        for name, value in numbers_of(x).items():
+            if slots.get(name) is not None:
+                row[0, slots[name]] = value
+        ignored, scores = np.array(selection.ignored, np.int64), np.array(self._margins(x)[1])
+        return differences(learner, row, ignored, lambda slot: name_as_text(names[slot]), scores)
 
     # -- fitted attributes -------------------------------------------------------------------
 
@@ -147,11 +208,10 @@ class StreamLearner(SelectingStream, RiverProtocol):
 
     def _untrained(self, settings: Settings) -> Learner | StreamSelection:
         """Return a model that has learned nothing."""
-        seed, buckets = draw_seed(self.random_state), self._buckets
-        if selected_axes(settings):
-            return StreamSelection.begin(settings, buckets, seed)
         outputs = label_outputs(0) if settings.task == "multilabel" else 1
-        return Learner(settings, buckets or 1, outputs, seed=seed)
+        seed, mapped = draw_seed(self.random_state), kinds_of(settings, 0) != ("linear",)
+        model = make_learner(settings, self._buckets or int(not mapped), outputs, seed=seed)
+        return model if isinstance(model, Learner) else StreamSelection.begin(model, self._buckets)
 
     def _continue_with(self, classes: list[Any], model: Learner | StreamSelection) -> None:
         """Continue with this model of these classes."""
@@ -199,7 +259,7 @@ class StreamLearner(SelectingStream, RiverProtocol):
         learner.load_state(arrays)
         return learner
 
-    def _become(self, chosen: dict[str, Any], best: Learner) -> None:
+    def _become(self, chosen: dict[str, Any], best: Learner | StreamSelection) -> None:
         """Continue with the best candidate alone, and with its parameters."""
         params, C = dict(self.params), chosen.get("C", self.C)
         algorithm = self.algorithm
@@ -208,7 +268,7 @@ class StreamLearner(SelectingStream, RiverProtocol):
             params = {n: v for n, v in _selected(self._regression).items() if n != "C"} | params
         params |= {name: value for name, value in chosen.items() if name != "C"}
         keywords = {**self._keywords, **chosen}
-        self._install(self._classes(), best)
+        self._continue_with(self._classes(), best)
         self.__dict__.update(algorithm=algorithm, C=C, params=params, _keywords=keywords)
 
     # -- copies and files --------------------------------------------------------------------
@@ -235,6 +295,14 @@ class StreamLearner(SelectingStream, RiverProtocol):
         self._continue_with(classes, model)
         self._resume(names, arrays)
 
+    def _unit_test_skips(self) -> set[str]:
+        """Return river's checks that do not apply, as river's own random learners do.
+
+        Random features are drawn for columns in the order of their first appearance.
+        """
+        linear = self._keywords.get("features", "linear") == "linear"
+        return set() if linear else {"check_shuffle_features_no_impact"}
+
     def __reduce__(self) -> Any:
         return _revive, (type(self), self._get_params(), *self._pieces()), self.__dict__
 
@@ -253,6 +321,19 @@ class StreamLearner(SelectingStream, RiverProtocol):
                 arrays |= {f"{id(learner)}.{n}": a for n, a in learner.state().items()}
         size = sum(array.nbytes for array in arrays.values())
         return int(size) + 100 * len(names)  # about the size of a name and its place in the table
+
+
+def name_as_text(name: Any) -> str:
+    """Return the name of a feature as text: a string value v of k is ``k=v``."""
+    if isinstance(name, tuple):
+        return "=".join(map(name_as_text, name))
+    return str(name)
+
+
+def numbers_of(x: Any) -> dict[Any, float]:
+    """Return an example as the core reads it: a string value v of k is the feature (k, v)."""
+    named = (((k, v), 1.0) if isinstance(v, str) else (k, float(v)) for k, v in x.items())
+    return {name: value for name, value in named if value != 0 and math.isfinite(value)}
 
 
 def _revive(

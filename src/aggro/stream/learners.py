@@ -19,10 +19,10 @@ from aggro.stream.probability import RecordingStream
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
-    Without arguments it selects C, metric, scale and averaging while it learns, as
-    ``AutoClassifier(features="linear")`` does. With the name of a variant or a value of C it is a
-    single model, which learns an example much faster. ``keep_best()`` ends a selection and
-    continues with the best candidate at that speed.
+    Without arguments it selects C, metric, scale, features and averaging while it learns, as
+    ``AutoClassifier`` does. With the name of a variant or a value of C it is a single linear model,
+    which learns an example much faster. ``keep_best()`` ends a selection and continues with the
+    best candidate alone.
 
     An example is a dict from names to numbers. A name may be any hashable object, and features that
     a dict does not contain are zero. A string value v of feature k stands for the feature
@@ -49,16 +49,18 @@ class StreamClassifier(RecordingStream):
         ``max_features`` buckets from the start. The hash is the same in every process for names
         that are strings, bytes, numbers or tuples of these.
     random_state : int, RandomState or None, default=0
-        Seed for ``average="reservoir"``; None draws one.
+        Seed for random features and for ``average="reservoir"``; None draws one.
     probability : bool, default=False
         Whether the margin of each example is recorded before it is learned, so that
         ``predict_proba_one`` returns calibrated probabilities.
     **params
         Settings that override those of the variant, as in ``PassiveAggressiveClassifier``:
         ``loss``, ``multiclass``, ``metric``, ``scale``, ``class_mean``, ``queue``, ``average``,
-        ``batch_size``, ``memory`` and others; ``metric`` and ``scale`` may be "auto". With
-        ``batch_size`` above 1, examples wait until their batch is full; ``flush`` learns them at
-        once.
+        ``batch_size``, ``memory`` and others; ``metric`` and ``scale`` may be "auto". ``features``
+        has the values of ``AutoClassifier``, and is "auto" if all settings are selected; names are
+        the columns, in the order of their appearance. It is "linear" if names are hashed, or
+        ``max_features`` is at most 300. With ``batch_size`` above 1, examples wait until their
+        batch is full; ``flush`` learns them at once.
 
     Examples
     --------
@@ -198,8 +200,8 @@ class StreamRegressor(StreamLearner):
         As in ``StreamClassifier``.
     **params
         Settings that override those of the variant, as in ``PassiveAggressiveRegressor``:
-        ``criterion``, ``loss``, ``epsilon``, ``metric``, ``queue``, ``average``, ``batch_size`` and
-        others.
+        ``criterion``, ``loss``, ``epsilon``, ``metric``, ``features``, ``queue``, ``average``,
+        ``batch_size`` and others.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -14,8 +13,9 @@ from aggro.calibration.probability_map import bounded
 from aggro.classes import continued_labels, label_outputs, output_map
 from aggro.learner import Array
 from aggro.reference_row import RECENT, is_sample, kept, next_change
+from aggro.selection.common import features_of
 from aggro.settings import Settings
-from aggro.stream.base import StreamLearner
+from aggro.stream.base import StreamLearner, numbers_of
 
 WAITING = 256  # margins that wait in lists, to which appending is cheap
 
@@ -144,12 +144,6 @@ class StreamRecord:
         return copied
 
 
-def numbers_of(x: Any) -> Example:
-    """Return an example as the core reads it: a string value v of k is the feature (k, v)."""
-    named = (((k, v), 1.0) if isinstance(v, str) else (k, float(v)) for k, v in x.items())
-    return {name: value for name, value in named if value != 0 and math.isfinite(value)}
-
-
 def _mean(examples: list[Example]) -> Example:
     mean: Example = {}
     for x in examples:
@@ -183,12 +177,13 @@ class RecordingStream(StreamLearner):
         Without a selection nothing happens.
         """
         with self._lock:
-            record = self._recorded()
-            if self._selection is not None and self.probability:
-                record = copy.copy(record)
-                record.flush()
-                unit = self._selection.learner.best_unit
-                record.calibrator = record.calibrator.scaled(unit)
+            record, selection = self._recorded(), self._selection
+            if selection is not None and self.probability:
+                learner = selection.learner
+                if features_of(learner) == "linear":  # a single model, whose margins have no unit
+                    record = copy.copy(record)
+                    record.flush()
+                    record.calibrator = record.calibrator.scaled(learner.best_unit)
             super().keep_best()
             self._record = record
 

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.classes import label_outputs
 from aggro.estimators import counters
-from aggro.learner import Array
-from aggro.selection.common import grow_features
+from aggro.learner import Array, Learner
+from aggro.selection.common import best_alone, check_coef, widened
+from aggro.selection.feature_maps import MOST_COLUMNS, FeatureMaps
 from aggro.selection.report import SelectionReport
+from aggro.selection.representation import NEVER
 from aggro.selection.search_space import FILLED
 from aggro.selection.selection import ModelSelection
-from aggro.settings import Settings, error_name
+from aggro.settings import error_name
 from aggro.transaction import Transaction
 
 GROWN = 64  # new features after which the candidates must fit into the memory limit again
@@ -46,6 +47,12 @@ class SparseRows:
             np.cumsum([0, *lengths]),
             (len(numbers), self.shape[1]),
         )
+
+    def narrowed(self, columns: int) -> SparseRows:
+        """Return the first columns."""
+        kept = self.indices < columns
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        return SparseRows(self.data[kept], self.indices[kept], starts, (self.shape[0], columns))
 
     def copy(self) -> SparseRows:
         """Return a copy whose values may be changed."""
@@ -75,22 +82,36 @@ class StreamSelection:
     counters: counters.Counters | None = None
     entries: int = 0
     width: int = 0
-    checked: int = 1
+    checked: int = 0
 
     @staticmethod
-    def begin(settings: Settings, buckets: int, seed: int) -> StreamSelection:
-        """Return a selection that has learned nothing; ``buckets`` is 0 without hashing."""
-        outputs = label_outputs(0) if settings.task == "multilabel" else 1
-        learner = ModelSelection(settings, buckets or 1, outputs, seed=seed)
+    def begin(learner: ModelSelection, buckets: int) -> StreamSelection:
+        """Return a selection around one that has learned nothing; 0 buckets without hashing."""
+        settings = learner.settings
         sought = settings.scale == "auto" and settings.task != "regression"
         blank = SparseRows(np.empty(0), np.empty(0, np.int32), np.zeros(2, np.int64), (1, 0))
         known = counters.begin(blank) if sought else None
-        return StreamSelection(learner, known, 0, buckets, buckets or 1)
+        return StreamSelection(learner, known, 0, buckets, learner.features)
 
     @property
     def examples(self) -> int:
         """Number of examples learned from."""
         return self.learner.examples
+
+    @property
+    def most_columns(self) -> int:
+        """Most columns that the candidates can have; features beyond them count as zero.
+
+        Without linear candidates, which would go on alone, feature maps have those of the first
+        example, or as many as a model selection allows them.
+        """
+        learner = self.learner
+        maps = learner.representations
+        if not isinstance(maps, FeatureMaps):
+            return NEVER
+        kinds = [each.settings.features for each in learner.learners] or maps.kinds
+        goes_on = learner.settings.features == "auto" and "linear" in kinds
+        return NEVER if goes_on else max(MOST_COLUMNS, self.entries)
 
     @property
     def several(self) -> bool:
@@ -156,21 +177,21 @@ class SelectingStream(_core.Stream):
         self._fit_width()  # the last check may have been interrupted
         selection = self._selection
         assert selection is not None
-        learner, needed = selection.learner, int(slots.max()) + 1 if len(slots) else 1
+        needed = int(slots.max()) + 1 if len(slots) else 1
         X = SparseRows(data, slots, starts, (len(starts) - 1, max(selection.width, needed)))
         known, X = selection.after(X)
         if known is not selection:
             if known.counters is not selection.counters:
                 self._warn_of_counters(known)
-            self._selection, data = known, X.data
-        width = max(learner.features, needed)
-        if width > learner.features:
-            try:
-                grow_features(learner, width)
-            except BaseException:  # an interrupt: candidates are of one width
-                grow_features(learner, width)
-                raise
-        rows = _core.Rows(data, slots, starts, width)
+            self._selection = known
+        learner = known.learner
+        if needed > learner.features:
+            width = min(needed, known.most_columns)
+            if width > learner.features:
+                learner = widened(learner, width)
+                self._selection = replace(known, learner=learner)
+            X = X.narrowed(width) if width < needed else X
+        rows = _core.Rows(X.data, X.indices, X.indptr, learner.features)
         batch: dict[str, Any] = {"weights": weights}
         if targets.dtype == np.int64:
             batch["labels"] = targets
@@ -209,8 +230,9 @@ class SelectingStream(_core.Stream):
     def _forget(self, slots: list[int]) -> None:
         assert self._selection is not None
         for learner in self._selection.learner.learners:
-            for slot in slots:
-                learner.model.forget(slot)
+            if learner.settings.features == "linear":  # feature maps follow the values of a column
+                for slot in slots:
+                    learner.model.forget(slot)
 
     def _scores(self, data: Array, slots: Array) -> list[float]:
         """Return the scores of one row."""
@@ -251,17 +273,20 @@ class SelectingStream(_core.Stream):
         Without a selection nothing happens.
         """
         with self._lock:
-            if self._selection is not None:
-                learner = self._selection.learner
-                self._become(learner.choice, learner.best_learner())
+            selection = self._selection
+            if selection is not None:
+                chosen, best = selection.learner.choice, best_alone(selection.learner)
+                alone = best if isinstance(best, Learner) else replace(selection, learner=best)
+                self._become(chosen, alone)
 
     def _searched(self, name: str) -> ModelSelection:
-        if self._selection is None:
+        selection = self._selection
+        if selection is None or not selection.learner.selects:
             raise AttributeError(
                 f"{name} exists only while something is selected: make the model without an "
                 "algorithm, or with C, metric or scale 'auto', and use it before keep_best()."
             )
-        return self._selection.learner
+        return selection.learner
 
     @property
     def C_(self) -> float:
@@ -313,6 +338,7 @@ class SelectingStream(_core.Stream):
             weights, intercepts = self._weights()
         else:
             learner = self._selection.learner
+            check_coef(learner, "coef_")
             weights, intercepts = learner.coef().T.copy(), learner.intercept()
         weights[self._ignored] = 0.0
         return weights, intercepts
