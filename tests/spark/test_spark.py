@@ -108,7 +108,7 @@ def test_a_model_is_written_and_read_by_spark(frame, tmp_path):
 
 
 def test_texts_are_learned_and_explained(frame):
-    model = TextClassifier(random_state=0, rounds=2).fit(frame)
+    model = TextClassifier(rounds=2, **ONCE).fit(frame)
     found = model.transform(frame).toPandas()
     assert (found.prediction == found.label).mean() > 0.6
     assert (found.prediction == model.local.predict(found.text.tolist())).all()
