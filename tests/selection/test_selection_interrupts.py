@@ -166,7 +166,8 @@ def mapped_estimator():
 def text_estimator():
     y = np.random.default_rng(0).integers(2, size=24)
     X = np.array([f"{('ham', 'spam')[label]} word{i % 7}" for i, label in enumerate(y)])
-    return TextClassifier(n_features=64, C=1.0, metric="diagonal", average=False), X, y
+    given = {"C": 1.0, "metric": "diagonal", "average": False, "probability": True}
+    return TextClassifier(n_features=64, **given), X, y
 
 
 @pytest.mark.parametrize("make", [mapped_estimator, text_estimator])
