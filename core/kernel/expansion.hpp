@@ -94,7 +94,7 @@ class Expansion {
         if (stride == 1)
             scores[0] = weights_dot(row, coefficients);
         else
-            dot_lanes(row, Lanes<double>{coefficients, stride}, stride, scores);
+            dot_lanes(row, StridedLanes<double>{coefficients, stride}, stride, scores);
     }
 
     void rebuild_index() {

@@ -223,7 +223,7 @@ class SparseStore {
             fill_spread(block, begin, some, true);
             for (std::size_t slot = 0; slot < examples.size(); ++slot) {
                 double sums[columns];
-                dot_lanes(examples[slot].row(), Lanes<double>{block.spread.data(), columns},
+                dot_lanes(examples[slot].row(), StridedLanes<double>{block.spread.data(), columns},
                           columns, sums);
                 for (std::size_t i = 0; i < some; ++i) out[(begin + i) * stride + slot] = sums[i];
             }

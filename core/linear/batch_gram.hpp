@@ -115,7 +115,7 @@ class BatchGram {
             if (k < first) continue;
             const Wide scaled = in_metric(rows[k], column);
             const SparseRow<double, std::int32_t> x{scaled.values, names, scaled.size};
-            dot_lanes(x, Lanes<double>{board.data(), width}, width, products);
+            dot_lanes(x, StridedLanes<double>{board.data(), width}, width, products);
             for (std::size_t j = 0; j < some; ++j)
                 gram[k * n + first + j] = gram[(first + j) * n + k] = products[j] + constant;
         }

@@ -56,7 +56,7 @@ class PredictingWeights {
         const bool mixed = table.size() == 0 && interleaved(m);
         const Block<T>& weights = table.size() > 0 ? table : m.weights;
         const std::size_t stride = weights.stride();
-        const std::size_t lanes = of_last.size();
+        const std::size_t outputs = of_last.size();
         if constexpr (Single)
             *out = mixed
                        ? products(x, MixedCells<T>{weights.data(), stride, of_last[0], of_shift[0]})
@@ -66,9 +66,9 @@ class PredictingWeights {
             dot_lanes(x,
                       MixedLanes<T>{weights.data(), weights.data() + m.columns, stride,
                                     of_last.data(), of_shift.data()},
-                      lanes, out);
+                      outputs, out);
         else
-            dot_lanes(x, Lanes<T>{weights.data(), stride}, lanes, out);
+            dot_lanes(x, StridedLanes<T>{weights.data(), stride}, outputs, out);
     }
 
     /// Compute scores from the products with a row divided by `stretch`; return whether all are

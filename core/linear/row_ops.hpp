@@ -106,7 +106,8 @@ class RowOps {
     double read(const Row& x, bool mean) {
         if constexpr (!Single) {
             each_span(mean, [&](std::size_t at, std::size_t count) {
-                dot_lanes(x, Lanes<T>{m.weights.data() + at, stride}, count, s.dot.data() + at);
+                dot_lanes(x, StridedLanes<T>{m.weights.data() + at, stride}, count,
+                          s.dot.data() + at);
             });
             if constexpr (Diagonal) measure(x);
             return static_cast<double>(squared_length(x));

@@ -85,7 +85,7 @@ class Scores {
         if constexpr (Single)
             s.coef[0] = weights_dot(x, pool.data());
         else
-            dot_lanes(x, Lanes<T>{pool.data(), pool.stride()}, pool.stride(), s.coef.data());
+            dot_lanes(x, StridedLanes<T>{pool.data(), pool.stride()}, pool.stride(), s.coef.data());
     }
 
     /// Return <scale u_k + own S_k + rest (S_total - S_k), x>.

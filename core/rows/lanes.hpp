@@ -52,7 +52,7 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
 
 /// A block of lanes for each feature.
 template <class T>
-struct Lanes {
+struct StridedLanes {
     const T* first;
     std::size_t step;
 
@@ -62,7 +62,7 @@ struct Lanes {
     }
 };
 
-/// Lanes of two sections of a block, read as a sum of multiples of both.
+/// Two sections of a block, read as a sum of multiples of both.
 template <class T>
 struct MixedLanes {
     const T *first, *second;

@@ -71,7 +71,7 @@ class TextData:
     classes: np.ndarray | None
     weights: np.ndarray | None
     labels: list | None = None  # of sets
-    declared: bool = True  # whether the first call is told all classes or labels
+    declared: bool = True  # whether the first call gets all classes or labels
     notes: list = field(default_factory=list)
 
     dtype, well_scaled = np.dtype(np.float32), True
