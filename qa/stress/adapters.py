@@ -117,7 +117,9 @@ class StreamAdapter:
         return np.array([_numbers(model.score_one(row)) for row in self.rows])
 
     def largest_weight(self, model):
-        """Return the largest weight of a feature."""
+        """Return the largest weight of a feature; 0 for feature maps."""
+        if not hasattr(model, "coef_"):
+            return 0.0
         _, columns, _ = model._columns()
         return max((abs(weight) for column in columns for weight in column.values()), default=0.0)
 
