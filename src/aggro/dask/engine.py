@@ -1,7 +1,7 @@
 """Dask as an engine of distributed training: plain tasks, in a graph that has no state.
 
-A task that runs again, or on another worker, gives the same bits. It makes its partitions itself,
-one after the other, if no other task needs what they are made from. Partitions that several tasks
+A task that runs again, or on another worker, gives the same bits. It loads its partitions itself,
+one after the other, unless other tasks need the intermediate results. Partitions that several tasks
 learn are held by the cluster, which spills them to disk where its memory is full.
 """
 
@@ -86,7 +86,7 @@ class DaskEngine:
         return self._result(tasks)
 
     def _block(self, number: int) -> Any:
-        """Return the block of a partition, if it is held, or what a task makes it from."""
+        """Return the block of a partition if it is held, or the partition that a task loads."""
         part = self.parts[number]
         if number in self.held:
             return self.held[number]

@@ -164,7 +164,7 @@ def prepare(part: Any) -> Block | Failed:
 
 
 class Inlined:
-    """A partition with the tasks that make it, which the task that learns it runs itself.
+    """A partition with the tasks that load it, which the task that learns it runs itself.
 
     Not a dataclass, whose fields Dask would search for tasks.
     """
@@ -180,7 +180,7 @@ class Inlined:
 
 
 def inlined(partitions: Sequence[Partition]) -> list[Partition | Inlined]:
-    """Return partitions with their tasks, unless others need these, or the cluster has results."""
+    """Return partitions with their tasks, unless these are shared or the cluster has results."""
     lazy = [{n: v for n, v in vars(part).items() if isinstance(v, Delayed)} for part in partitions]
     graphs = {id(v.dask): v.dask for each in lazy for v in each.values()}  # many share one
     tasks = dict(item for graph in graphs.values() for item in graph.items())
@@ -198,7 +198,7 @@ def inlined(partitions: Sequence[Partition]) -> list[Partition | Inlined]:
 
 
 def _runs_alone(part: Inlined, users: Counter[Any]) -> bool:
-    """Return whether a task may run the tasks of a partition."""
+    """Return whether no other partition needs these tasks, and the cluster has no results."""
     if not part.graph.keys() >= set(part.keys.values()):
         return False  # the cluster has the results
     return all(users[key] == 1 for key in part.graph) and not futures_of([*part.graph.values()])

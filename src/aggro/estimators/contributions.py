@@ -48,9 +48,9 @@ def contributions(model: Any, X: Any, name: Callable[[int], str]) -> tuple[list[
 def differences(
     learner: Any, X: Any, ignored: Array, name: Callable[[int], str], scores: Array
 ) -> tuple[list[str], Array, Array]:
-    """Return the same for a row of a model of non-linear features, given its scores.
+    """Return the contributions for a row of a model of non-linear features, given its scores.
 
-    Ignored columns count as zero.
+    They are those of ``contributions``. Ignored columns count as zero.
     """
     others = remembered_rows(learner.representations.core, ROWS)
     columns, row = _present(X, others.shape[1])

@@ -108,8 +108,8 @@ def grow_features(learner: AnyLearner, features: int) -> None:
 def widened(selection: ModelSelection, features: int) -> ModelSelection:
     """Return a selection with more features.
 
-    It is a copy if there is a feature map, on which columns without a name would have an effect.
-    Otherwise features of weight zero make no difference.
+    With a feature map it is a copy: columns that stay after a failed call would change predictions.
+    Without one, the selection itself grows, since features of weight zero have no effect.
     """
     wide = selection
     if is_mapped(selection):
@@ -164,7 +164,7 @@ def keep_smaller_C(learner: AnyLearner) -> None:
 
 
 def keep_promising(learner: AnyLearner, qualities: dict[Any, float]) -> Any:
-    """Remove candidates that more passes will not make the best; return the new place of that.
+    """Remove candidates that more passes will not make the best; return the place of the best.
 
     Passes over linear candidates are cheap, and all of them remain.
     """

@@ -54,7 +54,7 @@ NEAR = 0.8  # steps by which the unit may differ from that of the grid
 FAR = 24  # steps by which the edges may move away from the unit
 
 # Examples that the ensemble predicts. On 19 sets of two classes that is worth almost as much as an
-# ensemble without end (0.965 and 0.961 times the mistakes of the best candidate). With several
+# unlimited ensemble (0.965 and 0.961 times the mistakes of the best candidate). With several
 # classes there is no difference (0.998 times), and means of regressions are worse (1.035 times).
 ENSEMBLE = 1024
 
@@ -102,7 +102,7 @@ DEFAULT_SEARCH_SPACE = SearchSpace()
 MAPPED_SEARCH_SPACE = SearchSpace(halves_each=True, patience=2 * INTERVAL)
 # Rows of texts have unit length, and on seven of the tasks of docs/text.md the best C was between
 # 0.3 and 100: a short grid suffices, since it moves with its best candidate, and saves memory. Long
-# n-grams are worse at the beginning and better later. An ensemble without end makes 0.98
+# n-grams are worse at the beginning and better later. An unlimited ensemble makes 0.98
 # times the mistakes of one that predicts the first 1024 texts, and 0.995 times on fresh tasks.
 TEXT_SEARCH_SPACE = SearchSpace(
     (range(-3, 5), range(-1, 3)), halves_each=True, patience=3 * INTERVAL, ensemble=NEVER

@@ -266,7 +266,7 @@ class StreamAdapter(Adapter):
         return Decomposition(label, self._score(x, label), float(sign * rest[output]), named)
 
     def work_of_explaining(self, x: Any) -> int:
-        """Return the same; non-linear features of each column are compared with other rows."""
+        """Return the measure; a column of a non-linear model is compared with other rows."""
         selection = self.model._selection
         if selection is None or features_of(selection.learner) == "linear":
             return super().work_of_explaining(x)
@@ -458,8 +458,8 @@ def adapter_for(model: Any) -> Adapter:
         raise ValueError(f"A {name} cannot be served; expected one of {', '.join(ADAPTERS)}.")
     if hasattr(model, "_learner") and getattr(model, "_multilabel", False):
         raise ValueError(
-            "The server has no indicator matrices, which this model has learned; train a stream or "
-            "a text model with sets of labels."
+            "This model has learned indicator matrices, which the server does not support; train a "
+            "stream or a text model with sets of labels."
         )
     return ADAPTERS[name](model)
 

@@ -201,14 +201,14 @@ def _rows(tensor: Tensor, limits: Limits) -> int:
 def inferred(asked: Infer, version: int, values: list[Any]) -> dict[str, Any]:
     """Return the answer of the protocol for these predictions."""
     numeric = all(isinstance(v, float) for v in values)
-    data = values if numeric else [_as_bytes(v) for v in values]
+    data = values if numeric else [_as_text(v) for v in values]
     datatype = "FP64" if numeric else "BYTES"
     output = {"name": "prediction", "shape": [len(data)], "datatype": datatype, "data": data}
     given = {"id": asked.id} if asked.id else {}
     return {"model_name": NAME, "model_version": str(version), **given, "outputs": [output]}
 
 
-def _as_bytes(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Return a prediction as text; several labels as JSON."""
     if value is None:
         return ""

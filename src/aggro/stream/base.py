@@ -142,8 +142,8 @@ class StreamLearner(SelectingStream, RiverProtocol):
 
         In a linear model that is value times weight; the contributions of features that were never
         learned are zero. If the best candidate has non-linear features, it is the difference
-        between the score and its mean if the feature has the values of other examples, which the
-        model remembers. A regressor has one explanation, with the key None.
+        between the score and the mean score with the feature's values of other examples, a sample
+        of which is stored in the model. A regressor has one explanation, with the key None.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class StreamLearner(SelectingStream, RiverProtocol):
         return explanations(heads, list(map(name_as_text, names)), parts[:outputs], rest[:outputs])
 
     def _contributions_to(self, x: dict[Any, Any]) -> tuple[list[Any], Array, Array]:
-        """Return features, how much each adds to the scores, outputs x features, and the rest."""
+        """Return features, their contributions (outputs x features), and the rest of the scores."""
         selection = self._selection
         if selection is None or features_of(selection.learner) == "linear":
             parts = self._contributions(x).T
@@ -168,7 +168,7 @@ class StreamLearner(SelectingStream, RiverProtocol):
         slots = {name: slot for slot, name in enumerate(names[: learner.features])}
         row = np.zeros((1, learner.features))
         for name, value in numbers_of(x).items():
-            if slots.get(name) is not None:
+            if name in slots:
                 row[0, slots[name]] = value
         ignored, scores = np.array(selection.ignored, np.int64), np.array(self._margins(x)[1])
         return differences(learner, row, ignored, lambda slot: name_as_text(names[slot]), scores)

@@ -100,18 +100,18 @@ class StreamSelection:
 
     @property
     def most_columns(self) -> int:
-        """Most columns that the candidates can have; features beyond them count as zero.
+        """Maximum number of columns of the candidates; features beyond it count as zero.
 
-        Without linear candidates, which would go on alone, feature maps have those of the first
-        example, or as many as a model selection allows them.
+        There is none if linear candidates can continue alone. Otherwise it is the limit of feature
+        maps that are selected, or the number of columns of the first example if that is larger.
         """
         learner = self.learner
         maps = learner.representations
         if not isinstance(maps, FeatureMaps):
             return NEVER
         kinds = [each.settings.features for each in learner.learners] or maps.kinds
-        goes_on = learner.settings.features == "auto" and "linear" in kinds
-        return NEVER if goes_on else max(MOST_COLUMNS, self.entries)
+        continues = learner.settings.features == "auto" and "linear" in kinds
+        return NEVER if continues else max(MOST_COLUMNS, self.entries)
 
     @property
     def several(self) -> bool:
@@ -284,7 +284,8 @@ class SelectingStream(_core.Stream):
         if selection is None or not selection.learner.selects:
             raise AttributeError(
                 f"{name} exists only while something is selected: make the model without an "
-                "algorithm, or with C, metric or scale 'auto', and use it before keep_best()."
+                "algorithm, or with C, metric, scale or features 'auto', and use it before "
+                "keep_best()."
             )
         return selection.learner
 

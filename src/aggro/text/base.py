@@ -223,7 +223,7 @@ class TextEstimator(Estimator, RiverProtocol):
         """Keep the best candidate alone; return the estimator.
 
         The model then needs a small part of the memory and of the time. ``fit`` does this itself.
-        Candidates of two classes form an ensemble, whose predictions differ from those of the best.
+        Before, an ensemble predicts texts of two classes, so predictions may change.
         """
         self._fitted().keep_best()
         return self

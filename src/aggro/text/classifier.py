@@ -35,7 +35,8 @@ class TextClassifier(Explained, TextEstimator):
     It selects between term frequencies and running inverse document frequencies, words and words
     with their pairs, and the parameter C, the metric and the averaging of the Passive-Aggressive
     rule. Each text is predicted before it is learned, and the candidate with the fewest recent
-    mistakes predicts, of two classes an ensemble of the candidates of its representation.
+    mistakes predicts; texts of two classes are predicted by an ensemble of all candidates of its
+    representation.
 
     Parameters
     ----------
@@ -226,12 +227,11 @@ binary, min_df, max_df
         A candidate is compared by the losses of all outputs: a label must not count before it
         appears, or the best candidate would depend on how texts are divided into calls.
         """
-        known = set(self.classes_.tolist() if self.__sklearn_is_fitted__() else ())
-        cuts = {0: None}
+        known, cuts = set(self.classes_.tolist() if self.__sklearn_is_fitted__() else ()), [0]
         for row, several in enumerate(labels):
-            if not several <= known:
-                known |= several
-                cuts[row] = None
+            if row > 0 and not several <= known:
+                cuts.append(row)
+            known |= several
         return [slice(*pair) for pair in itertools.pairwise([*cuts, len(labels)])]
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
@@ -378,9 +378,9 @@ binary, min_df, max_df
         return self.predict([x]).tolist()[0] if self.__sklearn_is_fitted__() else None
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each class for one text; without ``probability`` by a softmax.
+        """Return the probability of each class for one text; ``{}`` before any class is known.
 
-        It is ``{}`` before any class is known.
+        Without ``probability=True`` these are a softmax of the scores, which is not calibrated.
         """
         if not self.__sklearn_is_fitted__():
             return {}

@@ -208,7 +208,7 @@ class Encoder:
         self.references = self._advanced
 
     def prune(self, examples: int) -> None:
-        """Forget how to undo, and the names used least after a fixed number of examples."""
+        """Free what ``rollback`` needs; at intervals, also remove the least frequent names."""
         for core in self.cores:
             core.keep()
             if examples % INTERVAL == 0:
