@@ -188,7 +188,7 @@ def test_a_round_of_one_shard_of_a_regression_is_that_shard():
 
 
 def information(learner):
-    """The weights with the intercept, and the inverse of a full metric."""
+    """Return the weights with the intercept, and the inverse of a full metric."""
     state = learner.state()
     table = state["weights"].reshape(learner.features, -1)[:, :1]
     return np.append(table[:, 0], state["bias"]), np.linalg.inv(square(state["full_0"]))

@@ -76,10 +76,8 @@ def counting_updates(learner: AnyLearner, mergeable: bool) -> AnyLearner:
     """Return the learner that counts the updates of each weight from here on, or no longer."""
     learners = []
     for each in learners_of(learner):
-        new = like(each, [replace(s, mergeable=mergeable) for s in each.all_settings])
-        source: Any = each.model  # of the same precision
-        new.model.continue_models(source, list(range(each.models)))
-        learners.append(new)
+        counting = [replace(s, mergeable=mergeable) for s in each.all_settings]
+        learners.append(select(each, range(each.models), counting))
     settings = replace(learner.settings, mergeable=mergeable)
     return with_learners(learner, learners, settings=settings)
 

@@ -19,6 +19,7 @@ from aggro.estimators.passes import Passes, StopByLoss
 from aggro.io.batch import RawRows
 from aggro.io.columns import numeric_names
 from aggro.learner import Array
+from aggro.selection.learners import History
 from aggro.selection.report import SelectionReport
 from aggro.selection.selection import ModelSelection
 from aggro.settings import FEATURES, Settings, check_settings
@@ -62,13 +63,9 @@ class TextBatch(TrainingBatch):
 
     def checkpoint(self, learner: ModelSelection) -> Checkpoint:
         """Return a function that restores a selection after passes over texts that it knows."""
-        parts = [checkpoint_of(learner), *(each.checkpoint_of_all() for each in learner.learners)]
-
-        def restore() -> None:
-            for part in parts:
-                part()
-
-        return restore
+        history, models = History(), [each.checkpoint_of_all() for each in learner.learners]
+        history.add(checkpoint_of(learner), *models)
+        return history.restore
 
 
 class TextEstimator(Estimator, RiverProtocol):
