@@ -117,7 +117,7 @@ def test_every_picture_has_its_script():
     scripts = {path.stem.replace("_", "-") for path in (ROOT / "docs/pictures").glob("*.py")}
     # the demo, benchmarks, studies, and the live page in two themes (pictures/serve.py)
     elsewhere = ("learning-curve", "benchmark", "tuning", "reliability", "drift", "text")
-    elsewhere += ("serve-", "mixing")
+    elsewhere += ("serve-", "mixing", "tables")
     pictures = {path.stem for path in (ROOT / "docs/images").glob("*.png")}
     assert {name for name in pictures if not name.startswith(elsewhere)} <= scripts
 

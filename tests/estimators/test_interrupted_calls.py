@@ -90,7 +90,7 @@ FITS = {
     "linear": (lambda: aggro.PassiveAggressiveClassifier(max_iter=2, tol=None), X[:60, :3]),
     "sparsified": (lambda: aggro.PassiveAggressiveClassifier(max_iter=2, tol=None), X[:60, :3]),
     "kernel": (lambda: aggro.KernelPassiveAggressiveClassifier(max_iter=2, tol=None), X[:60, :3]),
-    "text": (lambda: aggro.TextClassifier(n_features=64, C=1.0, max_iter=2), WORDS),
+    "text": (lambda: aggro.TextClassifier(n_features=64, C=1.0, max_iter=2, tol=None), WORDS),
 }
 
 

@@ -194,7 +194,9 @@ def test_hostile_bodies_are_rejected(server, name):
     "update",
     [
         b'{"features": {"a": 1.0}, "label": null}',
-        b'{"features": {"a": 1.0}, "label": ["x"]}',
+        b'{"features": {"a": 1.0}, "label": ["x", null]}',
+        b'{"features": {"a": 1.0}, "label": [["x"]]}',
+        b'{"features": {"a": 1.0}, "label": {"x": 1}}',
         b'{"features": {"a": 1.0}, "label": 99999999999999999999}',
         b'{"features": {"a": 1.0}, "label": "x", "weight": -1}',
         b'{"features": {"a": 1.0}, "label": "x", "weight": 1e999}',

@@ -137,13 +137,13 @@ def test_arrays_frames_and_dicts_give_the_same_model_which_beats_the_constant(na
     regression = y.dtype.kind == "f"
     kind = aggro.AutoRegressor if regression else aggro.AutoClassifier
     stream = aggro.StreamRegressor() if regression else aggro.StreamClassifier()
-    model = kind(features="linear", random_state=0)
+    model = kind()
     several = not regression and len(np.unique(y)) > 2
     for start in range(0, len(y), 1 if several else len(y)):  # classes of a stream come one by one
         rows = slice(start, start + 1) if several else slice(None)
         model.partial_fit(X[rows], y[rows])
     answers = model.predict(Z)
-    learned = kind(features="linear", random_state=0).fit(X, y) if KINDS[name].ordered else model
+    learned = kind().fit(X, y) if KINDS[name].ordered else model
     own = errors(learned.predict(Z).tolist(), t.tolist())
     check_not_worse(own, constant_errors(y.tolist(), t.tolist()), KINDS[name].gain)
     names = [f"x{i}" for i in range(X.shape[1])]
@@ -155,6 +155,6 @@ def test_arrays_frames_and_dicts_give_the_same_model_which_beats_the_constant(na
     else:
         assert np.mean(np.array(found) == answers) > 0.995  # ties of rounding may differ
     pandas = pytest.importorskip("pandas")
-    framed = kind(features="linear", random_state=0).fit(pandas.DataFrame(X, columns=names), y)
-    expected = kind(features="linear", random_state=0).fit(X, y).predict(Z)
+    framed = kind().fit(pandas.DataFrame(X, columns=names), y)
+    expected = kind().fit(X, y).predict(Z)
     np.testing.assert_array_equal(framed.predict(pandas.DataFrame(Z, columns=names)), expected)
