@@ -58,12 +58,14 @@ def test_two_classes_have_one_score_and_two_probabilities(inside, capsys):
 def test_probabilities_are_calibrated_where_margins_were_recorded(inside, capsys):
     write_svmlight(inside / "two.svm", classes=2)
     X, y = load_svmlight("two.svm")
-    model = aggro.PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
-    save(model, "m.aggro")
-    run("predict m.aggro two.svm --proba")
-    lines = capsys.readouterr().out.splitlines()[1:]
-    shown = [[float(value) for value in line.split("\t")[1:]] for line in lines]
-    np.testing.assert_allclose(shown, model.predict_proba(X), atol=1e-5)
+    save(aggro.PassiveAggressiveClassifier(probability=True).partial_fit(X, y), "python.aggro")
+    run("train two.svm -o trained.aggro --algorithm SPA-I --fast --probability --quiet")
+    for name in ("python", "trained"):
+        capsys.readouterr()
+        run(f"predict {name}.aggro two.svm --proba")
+        lines = capsys.readouterr().out.splitlines()[1:]
+        shown = [[float(value) for value in line.split("\t")[1:]] for line in lines]
+        np.testing.assert_allclose(shown, aggro.load(f"{name}.aggro").predict_proba(X), atol=1e-5)
 
 
 def test_features_that_the_model_does_not_know_are_ignored(model, capsys):

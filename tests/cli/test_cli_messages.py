@@ -124,6 +124,8 @@ WRONG = {
     "predict data.svm data.svm": "data.svm: not a model",
     "predict text.aggro": "the following arguments are required",
     "predict r.aggro numbers.svm --proba": "leave --proba out",
+    "train numbers.svm -o m --task regression --probability": "--probability is for classes",
+    "train data.svm --resume m.aggro -o m --probability": "was made without --probability",
     "info nowhere.aggro": "nowhere.aggro: no such file",
     # resuming
     "train data.svm --resume m.aggro -o m --metric full": "--metric is part of the model",

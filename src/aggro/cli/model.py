@@ -271,12 +271,20 @@ def new_model(args: argparse.Namespace, X: Any, y: Array, kinds: Mapping[str, st
     params = checked_params(variant, given(args))
     if selects:
         params = selected_params(variant, named=args.algorithm is not None) | params
+    params |= recording(args, is_regression(variant))
     estimator = variant.make(**params, random_state=args.random_state or 0)
     estimator._checked_settings("regression" if is_regression(variant) else "multiclass")
     numbers = len(numeric_names(kinds or {}))
     if 0 < numbers < X.shape[1]:
         estimator._mapped_columns = numbers
     return Model(estimator, X.dtype, variant.name)
+
+
+def recording(args: argparse.Namespace, regression: bool) -> dict[str, Any]:
+    """Return the parameter that records margins for calibrated probabilities, if it was given."""
+    if args.probability and regression:
+        raise ValueError("--probability is for classes; these labels are numbers.")
+    return {"probability": True} if args.probability else {}
 
 
 def selected_params(variant: Variant, *, named: bool) -> dict[str, Any]:
@@ -373,7 +381,7 @@ def learns_texts(args: argparse.Namespace) -> bool:
 def new_text_model(args: argparse.Namespace, X: RawRows, y: Array) -> Model:
     """Return a new text model of the kind that suits the first labels."""
     regression = args.task == "regression" or (args.task == "auto" and looks_continuous(y))
-    params = text_params(args)
+    params = text_params(args) | recording(args, regression)
     if regression:
         params.pop("multiclass", None)
     for name in {"epsilon", "criterion"} & params.keys():
@@ -439,6 +447,9 @@ def resume(args: argparse.Namespace) -> tuple[Model, Reading]:
     if args.random_state is not None:
         seed = model.estimator.random_state
         _check_same(args.resume, "random_state", seed, args.random_state)
+    if args.probability:
+        recorded = getattr(model.estimator, "probability", False)
+        _check_same(args.resume, "probability", recorded, True)
     if model.raw:
         fixed = [name for name in (*TEXT_OPTIONS, "text_defaults", "algorithm") if vars(args)[name]]
         for name in [*fixed, *sorted(given(args))]:

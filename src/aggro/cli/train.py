@@ -99,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         ("--resume", "MODEL", str, "continue a saved model"),
         ("--skip", "N", at_least(0), "skip the first N examples"),
         ("--keep-candidates", kept),
+        ("--probability", "record margins, for calibrated probabilities of aggro predict --proba"),
         ("--quiet", "print only errors"),
     )
     parser.set_defaults(passes=1, skip=0)
