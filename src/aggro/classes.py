@@ -86,9 +86,9 @@ class Classes:
             check_same_kind(y[strange], self.labels)
             raise ValueError(
                 f"y contains the label {label!r} (row {int(np.argmax(strange))}), which is not one "
-                f"of the classes given at first: {shown(self.labels)}."
-                f"{near(str(label), map(str, self.labels.tolist()))} Leave classes out at the "
-                "first partial_fit to let new ones appear."
+                f"of the classes of the first call: {shown(self.labels)}."
+                f"{near(str(label), map(str, self.labels.tolist()))} Begin with partial_fit "
+                "instead of fit, and leave classes out, to let new ones appear."
             )
         return number if present is None else np.where(known, number, 0)
 

@@ -178,7 +178,7 @@ def test_classes_can_be_given():
     model = PassiveAggressiveClassifier().partial_fit(ROWS[:1], ["a"], classes=series)
     assert model.classes_.tolist() == ["a", "b"]
     model.partial_fit(ROWS[:1], ["b"], classes=["b", "a"])
-    with pytest.raises(ValueError, match=r"'c' \(row 1\).*Leave classes out"):
+    with pytest.raises(ValueError, match=r"'c' \(row 1\).*leave classes out"):
         model.partial_fit(ROWS[:2], ["a", "c"])
 
 
