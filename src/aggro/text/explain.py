@@ -35,7 +35,7 @@ class Explained:
         They are those of scikit-learn's HashingVectorizer with the same options, where there is
         one column of texts and no idf.
         """
-        learner = self._fitted().at_present()  # type: ignore[attr-defined]
+        learner = self._fitted().at_present()  # type: ignore[attr-defined]  # of TextEstimator
         encoder, selection = learner.encoder, learner.selection
         which, _ = encoder.choices[selection.representation]
         if encoder.sources > 1:
@@ -94,7 +94,7 @@ class Explained:
         top : int, default=10
             How many.
         """
-        learner = self._fitted().at_present()  # type: ignore[attr-defined]
+        learner = self._fitted().at_present()  # type: ignore[attr-defined]  # of TextEstimator
         heads = self._heads()
         if label not in heads:
             raise ValueError(f"{label!r} is not one of the classes {heads!r}.")
