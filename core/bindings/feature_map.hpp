@@ -29,8 +29,7 @@ class FeatureMapCore {
 
     /// Map these rows in this order to some of the layouts; with `learn`, first update the
     /// statistics with each row of positive weight. Without `missing`, NaN is an error. With
-    /// `append`, further columns are no part of the map: each row has them after its features, with
-    /// length one.
+    /// `append`, columns beyond the map follow the features, scaled to length one in each row.
     template <class T>
     nb::list rows(const Rows& rows, const std::vector<std::size_t>& layouts, bool learn,
                   bool missing, bool append, const std::optional<Column<std::int64_t>>& order,
